@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * accel.h: one way to use whatever accelerator the machine has.
+ *
+ * Conventions, true of every function of every header here:
+ *
+ * Results    A function that can fail returns accel_status; values go to out_ parameters, which are
+ *            cleared on entry: after a failure they are zero or NULL, unless its header says else.
+ * Errors     After a failure accel_last_error() says what failed, why, and what to do. No call
+ *            prints, aborts or exits. Bad arguments are found before anything is changed.
+ * Classes    Each function is one of:
+ *              question  starts no driver and no thread, opens no device file, and leaves a later
+ *                        fork() harmless;
+ *              deferred  is remembered, where the backend has not started, and applied in order when
+ *                        it starts;
+ *              use       starts the backend (once) and needs it: after that the process is
+ *                        fork-sensitive, unless capability.survives_fork says otherwise.
+ *            Creating, retaining and releasing plain objects is none of them where nothing is said.
+ * Fork       In a child of a process that had used a backend, each use of it returns
+ *            ACCEL_ERROR_FORKED; questions work, other backends work, releasing inherited objects is
+ *            a quiet no-op. The cpu backend works in both: in the child inherited streams are empty,
+ *            inherited memory is as it was at the fork, and an event that was pending at the fork
+ *            reports ACCEL_ERROR_FORKED.
+ * Threads    Devices and backends are values. Streams, events, modules and kernels are safe to use
+ *            from any number of threads. Options belong to one thread. "Current" is per thread.
+ * Ownership  create / retain / release are counted; get and current lend; alloc / free is memory;
+ *            begin / end is a scope. Release of NULL is a no-op. Strings passed in are copied, and
+ *            are UTF-8; strings handed out live as long as their object, unless a buffer was given.
+ * Structs    Options and out structs begin with struct_size, set it to sizeof. Options: NULL and zero
+ *            mean default, and a longer struct than this library knows is accepted where its unknown
+ *            tail is zero. Out structs are written up to the caller's size.
+ * Units      Sizes are size_t bytes, times uint64_t nanoseconds (…_ns); only
+ *            accel_event_elapsed_time gives milliseconds, as a double.
+ * Device     ACCEL_DEVICE_CURRENT stands for the thread's current device, {backend,
+ *            ACCEL_INDEX_NONE} for the current one of that backend. A negative index is an error,
+ *            except for accel_set_device_index, where it does nothing.
+ * Handles    Using a released handle is undefined in release builds; debug builds find it
+ *            (ACCEL_ERROR_INVALID_ARGUMENT).
+ */
+#ifndef ACCEL_ACCEL_H
+#define ACCEL_ACCEL_H
+
+#include <accel/base.h>
+#include <accel/copy.h>
+#include <accel/data_type.h>
+#include <accel/device.h>
+#include <accel/event.h>
+#include <accel/kernel.h>
+#include <accel/lifecycle.h>
+#include <accel/log.h>
+#include <accel/memory.h>
+#include <accel/status.h>
+#include <accel/stream.h>
+
+#endif /* ACCEL_ACCEL_H */

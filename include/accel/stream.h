@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ * stream.h: queues of work on a device.
+ *
+ * A stream is a FIFO: what is queued on it runs in that order. Streams run side by side and know
+ * nothing of each other unless an event joins them. The default stream of a device is an ordinary
+ * stream, shared by all threads. Queueing from several threads is safe: the order is the order in
+ * which the calls return. Wherever a function takes a stream, NULL means the calling thread's current
+ * stream of the device concerned (where no other argument names a device: of the current device).
+ *
+ * A failure of work on a stream sticks to it: each later query, wait and enqueue reports it; work
+ * queued after the failed piece does not run. A stream that has failed stays failed.
+ */
+#ifndef ACCEL_STREAM_H
+#define ACCEL_STREAM_H
+
+#include <accel/device.h>
+
+ACCEL_BEGIN_DECLS
+
+typedef struct accel_stream accel_stream; /* counted; locked inside: any thread */
+typedef struct accel_event accel_event;   /* see event.h */
+
+typedef struct accel_stream_options {
+    uint32_t struct_size;
+    int32_t priority; /* negative is higher; clamped to the device's range; 0 is the default */
+} accel_stream_options;
+
+/* accel_stream_create (use): a new stream. Each one is a queue of its own: streams are not pooled.
+ * `options` may be NULL. Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, OUT_OF_HOST_MEMORY, those
+ * of a start, FORKED. */
+ACCEL_API accel_status accel_stream_create(accel_device device, const accel_stream_options *options,
+                                           accel_stream **out_stream);
+
+/* Counted references; NULL is a no-op. Releasing the last one with work pending is safe: the work
+ * is finished first, without blocking the caller. The default stream is lent and never goes away;
+ * retaining and releasing it is harmless. In a forked child release is quiet. */
+ACCEL_API void accel_stream_retain(accel_stream *stream);
+ACCEL_API void accel_stream_release(accel_stream *stream);
+
+/* accel_stream_default (question): lends the device's default stream. Starts nothing. */
+ACCEL_API accel_status accel_stream_default(accel_device device, accel_stream **out_stream);
+
+/* accel_current_stream (question): lends the calling thread's current stream of `device`: what the
+ * thread set, else the default stream. Lent until the thread sets another. Starts nothing.
+ * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL. */
+ACCEL_API accel_status accel_current_stream(accel_device device, accel_stream **out_stream);
+
+/* accel_set_stream (question): makes `stream` the thread's current stream of its device, that device
+ * the current one and its backend the current accelerator. The thread keeps the stream alive.
+ * Errors: INVALID_ARGUMENT for NULL; nothing has changed then. */
+ACCEL_API accel_status accel_set_stream(accel_stream *stream);
+
+/* A scope for C: torch's `with stream:`. At its end the previous device, that device's previous
+ * stream, and the previous stream of the scope's own device are current again, also where the body
+ * set others. NULL does nothing. Scopes nest (the same stream too); end them in reverse order. */
+typedef struct accel_stream_scope {
+    accel_device_scope device;
+    accel_stream *previous; /* current stream of the scope's device before; counted */
+    accel_stream *previous_outer; /* current stream of the previously current device; counted */
+    accel_device stream_device;
+    bool active;
+} accel_stream_scope;
+ACCEL_API accel_status accel_stream_scope_begin(accel_stream *stream, accel_stream_scope *out_scope);
+ACCEL_API void accel_stream_scope_end(accel_stream_scope *scope);
+
+/* Questions about a stream. `accel_stream_id`: unique in the process; 0 for a default stream; two
+ * streams are the same exactly when device and id are. `priority`: the effective one. */
+ACCEL_API accel_status accel_stream_get_device(const accel_stream *stream, accel_device *out_device);
+ACCEL_API accel_status accel_stream_get_id(const accel_stream *stream, uint64_t *out_id);
+ACCEL_API accel_status accel_stream_get_priority(const accel_stream *stream, int32_t *out_priority);
+
+/* accel_stream_query (question): whether all that was queued has passed. Never blocks; true for a
+ * stream that was never used. Errors: FORKED, and the failure that sticks to the stream. */
+ACCEL_API accel_status accel_stream_query(accel_stream *stream, bool *out_done);
+
+/* accel_stream_synchronize (question): waits until all that was queued before the call has passed.
+ * Errors: IN_CALLBACK, FORKED, and the failure that sticks to the stream. */
+ACCEL_API accel_status accel_stream_synchronize(accel_stream *stream);
+
+/* accel_stream_wait_event (use): work queued on `stream` from now on starts after the event's record
+ * as it is at this call. Never blocks the caller. An event that was never recorded: a no-op. The
+ * event may be of another device; of another backend too, where the wait goes through the host.
+ * Errors: INVALID_ARGUMENT, IN_CALLBACK, FORKED, the stream's failure. */
+ACCEL_API accel_status accel_stream_wait_event(accel_stream *stream, accel_event *event);
+
+/* accel_stream_wait_stream (use): work queued on `stream` from now on starts after what is queued on
+ * `other` now. Errors as above. */
+ACCEL_API accel_status accel_stream_wait_stream(accel_stream *stream, accel_stream *other);
+
+/* Called on some thread once the work before it has passed. It must not queue or wait for work: such
+ * calls return ACCEL_ERROR_IN_CALLBACK. `status` is ACCEL_OK, or the stream's failure: the callback
+ * is called in any case, exactly once, except in a forked child, where it is dropped. */
+typedef void (*accel_stream_callback)(accel_stream *stream, accel_status status, void *user);
+
+/* accel_stream_add_callback (use): queues a call of `callback`. Where capability.ordered_callbacks
+ * is true, work queued later starts after it has returned; elsewhere it may start before.
+ * accel_stream_synchronize waits for callbacks in both cases. Errors: INVALID_ARGUMENT, IN_CALLBACK,
+ * OUT_OF_HOST_MEMORY, FORKED, the stream's failure. */
+ACCEL_API accel_status accel_stream_add_callback(accel_stream *stream,
+                                                 accel_stream_callback callback, void *user);
+
+/* accel_stream_get_native_handle (use): the backend's own stream object (CUstream,
+ * cl_command_queue), lent. Errors: UNSUPPORTED where the backend has none. */
+ACCEL_API accel_status accel_stream_get_native_handle(accel_stream *stream, void **out_handle);
+
+ACCEL_END_DECLS
+
+#endif /* ACCEL_STREAM_H */

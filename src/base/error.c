@@ -1,0 +1,130 @@
+/* error.c: the last-error record, one per thread, in static thread-local storage so that
+ * recording a failure can itself not fail. */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 512, VENDOR_SIZE = 192, NAME_SIZE = 48 };
+
+static _Thread_local struct {
+    accel_status status;
+    int64_t vendor_code;
+    char backend[NAME_SIZE / 2];
+    char function[NAME_SIZE];
+    char message[MESSAGE_SIZE];
+    char vendor_message[VENDOR_SIZE];
+} record;
+
+/* Ends `text` before a UTF-8 sequence that the cut at its end left incomplete. */
+static void mend_cut(char *text, size_t capacity)
+{
+    size_t size = strlen(text);
+    if (size + 1 < capacity)
+        return;
+    size_t start = size;
+    while (start > 0 && ((unsigned char)text[start - 1] & 0xc0u) == 0x80u)
+        start--;
+    if (start == 0)
+        return;
+    const unsigned char lead = (unsigned char)text[start - 1];
+    const size_t needed = lead >= 0xf0u ? 4 : lead >= 0xe0u ? 3 : lead >= 0xc0u ? 2 : 1;
+    if (size - (start - 1) < needed)
+        text[start - 1] = '\0';
+}
+
+static void set(char *target, size_t capacity, const char *text)
+{
+    snprintf(target, capacity, "%s", text != NULL ? text : "");
+    mend_cut(target, capacity);
+}
+
+static accel_status fail_list(accel_status status, const char *backend, const char *function,
+                              int64_t vendor_code, const char *vendor_message, const char *format,
+                              va_list list)
+{
+    char message[MESSAGE_SIZE]; /* the arguments may point into the record itself */
+    vsnprintf(message, sizeof message, format, list);
+    mend_cut(message, sizeof message);
+    set(record.vendor_message, sizeof record.vendor_message, vendor_message);
+    set(record.backend, sizeof record.backend, backend);
+    set(record.function, sizeof record.function, function);
+    memcpy(record.message, message, sizeof message);
+    record.status = status;
+    record.vendor_code = vendor_code;
+    return status;
+}
+
+accel_status accel__fail(accel_status status, const char *backend, const char *function,
+                         const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fail_list(status, backend, function, 0, NULL, format, list);
+    va_end(list);
+    return status;
+}
+
+accel_status accel__fail_vendor(accel_status status, const char *backend, const char *function,
+                                int64_t vendor_code, const char *vendor_message,
+                                const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fail_list(status, backend, function, vendor_code, vendor_message, format, list);
+    va_end(list);
+    return status;
+}
+
+static accel_status status_of_errno(int code)
+{
+    switch (code) {
+    case ENOMEM:
+        return ACCEL_ERROR_OUT_OF_HOST_MEMORY;
+    case EACCES:
+    case EPERM:
+        return ACCEL_ERROR_PERMISSION;
+    case ENOENT:
+        return ACCEL_ERROR_NOT_FOUND;
+    case EIO:
+    case ENOSPC:
+    case EROFS:
+    case EDQUOT:
+        return ACCEL_ERROR_IO;
+    default:
+        return ACCEL_ERROR_SYSTEM;
+    }
+}
+
+accel_status accel__fail_errno(int code, const char *function, const char *format, ...)
+{
+    char text[VENDOR_SIZE] = "";
+    /* GNU strerror_r may return a static string instead of filling the buffer. */
+    const char *system_text = strerror_r(code, text, sizeof text);
+    const accel_status status = status_of_errno(code);
+    va_list list;
+    va_start(list, format);
+    fail_list(status, NULL, function, code, system_text, format, list);
+    va_end(list);
+    return status;
+}
+
+accel_status accel_last_error(accel_error *out_error)
+{
+    if (out_error == NULL || out_error->struct_size < sizeof(accel_error))
+        return ACCEL_ERROR_INVALID_ARGUMENT;
+    out_error->status = record.status;
+    out_error->vendor_code = record.vendor_code;
+    out_error->backend = record.backend;
+    out_error->function = record.function;
+    out_error->message = record.message;
+    out_error->vendor_message = record.vendor_message;
+    return ACCEL_OK;
+}
+
+const char *accel_last_error_message(void)
+{
+    return record.message;
+}

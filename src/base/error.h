@@ -1,0 +1,24 @@
+/* error.h: fills the thread's last-error record.
+ * Rule: whoever first knows what went wrong calls accel__fail; callers above pass the status on
+ * untouched. Release paths never call it. */
+#ifndef ACCEL_BASE_ERROR_H
+#define ACCEL_BASE_ERROR_H
+
+#include <accel/status.h>
+
+/* Records the failure and returns `status`. `function` is the public function (pass __func__ where
+ * that is it); `backend` may be NULL. The message is cut at 511 bytes, at a UTF-8 boundary. */
+accel_status accel__fail(accel_status status, const char *backend, const char *function,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* As accel__fail, with the vendor's own code and text (NULL for none). */
+accel_status accel__fail_vendor(accel_status status, const char *backend, const char *function,
+                                int64_t vendor_code, const char *vendor_message,
+                                const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* As accel__fail with errno's value and text; the status is chosen from the code: ENOMEM gives
+ * OUT_OF_HOST_MEMORY, EACCES and EPERM PERMISSION, ENOENT NOT_FOUND, others SYSTEM. */
+accel_status accel__fail_errno(int code, const char *function, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
