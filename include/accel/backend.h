@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ * backend.h: THE contract between accel and a backend. A backend is one folder that exports one
+ * function, which returns a constant table of this type. The core copies the table, checks it once,
+ * refuses it by naming what is missing, and fills the holes of optional groups with its stand-ins;
+ * after that nobody tests for NULL.
+ *
+ * Rules for every function of the table
+ *   - It returns ACCEL_OK, or a failure that it has recorded (base/error.h), with the vendor's code.
+ *   - The core has checked arguments: devices exist, objects belong together, sizes are not 0.
+ *   - Any thread, unless said otherwise; the core holds no lock of its own during the call, except
+ *     the backend's start lock during `start` and the device lock during `open`.
+ *   - Objects are opaque to the core. A create that fails leaves nothing behind.
+ *   - A function that queues work does not wait for work (a full queue may wait for room).
+ *   - Asynchronous failure sticks to the stream: each later enqueue, query and synchronize of that
+ *     stream returns it, and work queued behind it is skipped. Callbacks are still called.
+ *   - Fork: with ACCEL_BACKEND_SURVIVES_FORK every function also works in a child on objects of its
+ *     parent, with the meaning that accel.h promises. Without it the core calls nothing in a child of
+ *     a process in which `start` was called.
+ *
+ * The ABI number stays 0, and free to change, until cpu, opencl and cuda have passed the conformance
+ * suite through it.
+ */
+#ifndef ACCEL_BACKEND_H
+#define ACCEL_BACKEND_H
+
+#include <accel/cpu.h>
+#include <accel/device.h>
+#include <accel/kernel.h>
+
+ACCEL_BEGIN_DECLS
+
+#define ACCEL_BACKEND_ABI 0
+
+/* Never defined: a backend casts to its own types. */
+typedef struct accel_native_device accel_native_device;
+typedef struct accel_native_stream accel_native_stream;
+typedef struct accel_native_event accel_native_event;
+typedef struct accel_native_module accel_native_module;
+typedef struct accel_native_function accel_native_function;
+
+/* ---- mandatory: discovery ---- */
+
+typedef struct accel_backend_probe {
+    int32_t device_count; /* devices that are certain */
+    bool cannot_tell;     /* there may be more; `reason` says why that cannot be known */
+    char reason[256];     /* also for 0 devices; "" where all is well */
+} accel_backend_probe;
+
+typedef struct accel_backend_discovery {
+    /* A question: reads /proc, /sys, file metadata and the environment, nothing else. Called again
+     * and again until `start`. */
+    void (*probe)(accel_backend_probe *out_probe);
+    /* Brings the runtime up. Called once at a time; after a failure it may be called again, after
+     * `stop` too. */
+    accel_status (*start)(void);
+    /* Every device was closed. What cannot be undone (a driver once loaded) may stay. */
+    void (*stop)(void);
+    /* Questions, also before `start`; struct_size is set and the rest zeroed by the core. */
+    accel_status (*describe)(int32_t index, accel_device_info *out_info);
+    accel_status (*capability)(int32_t index, accel_device_capability *out_capability);
+} accel_backend_discovery;
+
+/* ---- mandatory: device ---- */
+
+typedef struct accel_backend_device_group {
+    accel_status (*open)(int32_t index, accel_native_device **out_device); /* once per device */
+    void (*close)(accel_native_device *device); /* all its objects were destroyed */
+    /* Before `open` too where the capability's survives_fork is set. */
+    accel_status (*memory_info)(int32_t index, size_t *out_free, size_t *out_total);
+} accel_backend_device_group;
+
+/* ---- mandatory: memory ---- */
+
+typedef enum accel_copy_direction {
+    ACCEL_COPY_DIRECTION_HOST_TO_DEVICE = 1,
+    ACCEL_COPY_DIRECTION_DEVICE_TO_HOST = 2,
+    ACCEL_COPY_DIRECTION_DEVICE_TO_DEVICE = 3, /* within the stream's device */
+    ACCEL_COPY_DIRECTION_HOST_TO_HOST = 4
+} accel_copy_direction;
+
+/* `height` rows of `width` bytes; pitches are at least the width. One row: height 1. */
+typedef struct accel_backend_copy {
+    void *destination;
+    const void *source;
+    size_t destination_pitch;
+    size_t source_pitch;
+    size_t width;
+    size_t height;
+    accel_copy_direction direction;
+} accel_backend_copy;
+
+typedef struct accel_backend_memory {
+    accel_status (*alloc)(accel_native_device *device, size_t size, size_t alignment,
+                          void **out_pointer);
+    /* The memory is idle: every stream that used it has passed. */
+    void (*free)(accel_native_device *device, void *pointer);
+    accel_status (*copy)(accel_native_stream *stream, const accel_backend_copy *copy);
+    /* pattern_size is 1, 2, 4 or 8 and divides size; destination is aligned to it. */
+    accel_status (*fill)(accel_native_stream *stream, void *destination, const void *pattern,
+                         size_t pattern_size, size_t size);
+} accel_backend_memory;
+
+/* ---- mandatory: stream and event ---- */
+
+typedef struct accel_backend_stream {
+    accel_status (*create)(accel_native_device *device, int32_t priority,
+                           accel_native_stream **out_stream);
+    /* Pending work is finished first, without blocking the caller. Never fails. */
+    void (*destroy)(accel_native_stream *stream);
+    accel_status (*query)(accel_native_stream *stream, bool *out_done);
+    accel_status (*synchronize)(accel_native_stream *stream);
+} accel_backend_stream;
+
+typedef struct accel_backend_event {
+    accel_status (*create)(accel_native_device *device, bool timing,
+                           accel_native_event **out_event);
+    void (*destroy)(accel_native_event *event); /* also while pending or waited for */
+    /* Replaces the mark. Safe against query, synchronize and wait on other threads. */
+    accel_status (*record)(accel_native_event *event, accel_native_stream *stream);
+    accel_status (*query)(accel_native_event *event, bool *out_done);
+    accel_status (*synchronize)(accel_native_event *event);
+    /* The stream (of any device of this backend) waits for the mark as it is now. */
+    accel_status (*wait)(accel_native_stream *stream, accel_native_event *event);
+} accel_backend_event;
+
+/* ---- mandatory: kernels ---- */
+
+typedef enum accel_dialect {
+    ACCEL_DIALECT_CPU_C = 1, /* a C source for the system's compiler: docs/kernel-language.md */
+    ACCEL_DIALECT_OPENCL_C = 2
+} accel_dialect;
+
+/* Where `compile` puts what it made: the core lends the two functions. */
+typedef struct accel_backend_build {
+    void *user;
+    void (*object)(void *user, const void *data, size_t size); /* called once, on success */
+    void (*log)(void *user, const char *text, size_t size);    /* any number of times */
+} accel_backend_build;
+
+typedef struct accel_backend_function {
+    const char *name; /* lent by the module */
+    accel_native_function *function;
+    bool has_signature;
+    uint32_t param_count;
+    const accel_param *params; /* lent by the module */
+    uint32_t required_block[3];
+} accel_backend_function;
+
+typedef struct accel_backend_kernel {
+    accel_dialect dialect; /* the form of text that `compile` takes */
+    /* Writes what, besides the text, a compiled object depends on (compiler and version, CPU
+     * features, driver) as text of at most `capacity` bytes. NO_COMPILER where there is none. */
+    accel_status (*compiler_key)(accel_native_device *device, char *buffer, size_t capacity);
+    /* Compiles finished text. BUILD_FAILED after the log was handed over. */
+    accel_status (*compile)(accel_native_device *device, const char *text, size_t size,
+                            const accel_backend_build *build);
+    /* Loads a compiled or native object (not kept after the call). INVALID_ARGUMENT for what is none. */
+    accel_status (*load)(accel_native_device *device, const void *object, size_t size,
+                         accel_native_module **out_module);
+    /* Pending launches keep what they need. */
+    void (*unload)(accel_native_module *module);
+    uint32_t (*function_count)(accel_native_module *module);
+    accel_status (*function)(accel_native_module *module, uint32_t index,
+                             accel_backend_function *out_function);
+    /* Copies the arguments. They were checked against the signature where there is one. No grid
+     * dimension is 0. */
+    accel_status (*launch)(accel_native_stream *stream, accel_native_function *function,
+                           const accel_launch_shape *shape, const accel_kernel_arg *args,
+                           uint32_t arg_count);
+} accel_backend_kernel;
+
+/* ---- optional groups: all functions of a group or none ---- */
+
+/* Stand-in: none, timing is unsupported. */
+typedef struct accel_backend_timing {
+    accel_status (*elapsed)(accel_native_event *start, accel_native_event *end,
+                            double *out_milliseconds); /* both timed and passed, of one device */
+} accel_backend_timing;
+
+/* Stand-in: a thread of the core that waits for an event; not ordered before later work. */
+typedef struct accel_backend_callbacks {
+    /* Calls `call` once what was queued before has passed, with the stream's status; work queued
+     * later waits for its return. Dropped in a forked child. */
+    accel_status (*add)(accel_native_stream *stream, void (*call)(accel_status status, void *user),
+                        void *user);
+} accel_backend_callbacks;
+
+/* Stand-in: ordinary host memory. */
+typedef struct accel_backend_pinned {
+    accel_status (*alloc)(accel_native_device *device, size_t size, size_t alignment,
+                          void **out_pointer);
+    void (*free)(accel_native_device *device, void *pointer);
+} accel_backend_pinned;
+
+/* Stand-in: one priority, 0. */
+typedef struct accel_backend_priorities {
+    /* *out_lowest >= 0 >= *out_highest. */
+    accel_status (*range)(int32_t index, int32_t *out_lowest, int32_t *out_highest);
+} accel_backend_priorities;
+
+/* Stand-in: copies through host memory. */
+typedef struct accel_backend_peer {
+    bool (*reachable)(accel_native_device *destination, accel_native_device *source);
+    /* On a stream of either device. Direction is DEVICE_TO_DEVICE. */
+    accel_status (*copy)(accel_native_stream *stream, accel_native_device *destination,
+                         accel_native_device *source, const accel_backend_copy *copy);
+} accel_backend_peer;
+
+/* Stand-in: unsupported. */
+typedef struct accel_backend_functions {
+    accel_status (*load)(accel_native_device *device, const accel_cpu_kernel *kernels,
+                         uint32_t kernel_count, accel_native_module **out_module);
+} accel_backend_functions;
+
+/* Stand-in: unsupported. */
+typedef struct accel_backend_handles {
+    accel_status (*stream)(accel_native_stream *stream, void **out_handle);
+    accel_status (*event)(accel_native_event *event, void **out_handle);
+} accel_backend_handles;
+
+/* ---- the table ---- */
+
+#define ACCEL_BACKEND_SURVIVES_FORK 1u /* usable in a child after use in the parent */
+#define ACCEL_BACKEND_HOST_ACCESS 2u   /* the host reads and writes its memory through the pointers */
+
+/* Ranks: the first available one is the default accelerator. */
+#define ACCEL_BACKEND_RANK_CUDA 10
+#define ACCEL_BACKEND_RANK_HIP 20
+#define ACCEL_BACKEND_RANK_XPU 30
+#define ACCEL_BACKEND_RANK_MPS 40
+#define ACCEL_BACKEND_RANK_PLUGIN 50
+#define ACCEL_BACKEND_RANK_OPENCL 60
+#define ACCEL_BACKEND_RANK_CPU 70
+
+typedef struct accel_backend_table {
+    uint32_t struct_size;
+    uint32_t abi;
+    const char *name; /* lower-case letters, digits and '_', first a letter; at most 31 */
+    int32_t rank;
+    uint32_t flags;
+    accel_backend_discovery discovery;
+    accel_backend_device_group device;
+    accel_backend_memory memory;
+    accel_backend_stream stream;
+    accel_backend_event event;
+    accel_backend_kernel kernel;
+    accel_backend_timing timing;
+    accel_backend_callbacks callbacks;
+    accel_backend_pinned pinned;
+    accel_backend_priorities priorities;
+    accel_backend_peer peer;
+    accel_backend_functions functions;
+    accel_backend_handles handles;
+} accel_backend_table;
+
+ACCEL_END_DECLS
+
+#endif /* ACCEL_BACKEND_H */

@@ -1,0 +1,28 @@
+/* calls.h: the one table of system calls that can fail for want of something. Tests replace entries
+ * to make the n-th one fail; nobody else does. */
+#ifndef ACCEL_PLATFORM_CALLS_H
+#define ACCEL_PLATFORM_CALLS_H
+
+#include <pthread.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+typedef struct accel__calls {
+    void *(*map)(void *address, size_t size, int protection, int flags, int descriptor,
+                 off_t offset);
+    int (*unmap)(void *address, size_t size);
+    int (*thread_create)(pthread_t *thread, const pthread_attr_t *attributes,
+                         void *(*body)(void *), void *user);
+    int (*spawn)(pid_t *process, const char *path, const posix_spawn_file_actions_t *actions,
+                 const posix_spawnattr_t *attributes, char *const arguments[],
+                 char *const environment[]);
+    int (*open)(const char *path, int flags, mode_t mode);
+    int (*memory_file)(const char *name, unsigned flags); /* memfd_create */
+    ssize_t (*write)(int descriptor, const void *bytes, size_t size);
+    void *(*library_open)(const char *path, int flags);
+} accel__calls;
+
+extern accel__calls accel__platform;
+
+#endif
