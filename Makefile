@@ -1,0 +1,45 @@
+# A thin door to CMake: each target gets what it needs (tools/setup), configures, builds and runs.
+# ACCEL_NO_SETUP=1 installs nothing. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit how many
+# jobs run side by side. `make install` takes PREFIX and DESTDIR.
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-full bench install format tidy clean
+
+PREFIX ?= /usr/local
+
+build:
+	@tools/setup demo
+	@cmake --preset release -DACCEL_BUILD_TESTS=OFF > /dev/null
+	@cmake --build build/release
+
+demo: build
+	@examples/sunspots/demo.sh build/release/bin/accel
+
+test:
+	@tools/setup test
+	@tools/run-tests release -LE long
+
+test-full:
+	@tools/setup test-full
+	@tools/test-full
+
+bench:
+	@tools/setup bench
+	@cmake --preset release -DACCEL_BUILD_BENCH=ON > /dev/null
+	@cmake --build build/release
+	@build/release/bin/accel-bench $(BENCH_ARGS)
+
+install: build
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+format:
+	@tools/setup format
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+tidy:
+	@tools/setup tidy
+	@cmake --preset dev > /dev/null
+	@tools/check-tidy build/dev
+
+clean:
+	@rm -rf build
