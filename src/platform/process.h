@@ -16,12 +16,14 @@ typedef struct accel__process_result {
 } accel__process_result;
 
 /* Runs `path` (absolute) with `arguments` (NULL-terminated, [0] included) and the caller's
- * environment with LC_ALL=C, standard input from /dev/null, standard output and error appended to
- * *out_text (at most 4 MiB; NULL: dropped). No shell, no inherited descriptors above 2. Works when
- * descriptors 0 to 2 of the caller are closed. Blocks until the program ends or `timeout_ms` is over
- * (0: no limit). False only for start_error. */
-bool accel__process_run(const char *path, char *const arguments[], uint32_t timeout_ms,
-                        accel__text *out_text, accel__process_result *out_result);
+ * environment with LC_ALL=C and, where `temporary` is not NULL, TMPDIR=temporary (what a killed
+ * program leaves behind is then found there); standard input from /dev/null, standard output and
+ * error appended to *out_text (at most 4 MiB; NULL: dropped). No shell, no inherited descriptors above
+ * 2. Works when descriptors 0 to 2 of the caller are closed. Blocks until the program ends or
+ * `timeout_ms` is over (0: no limit), and kills its process group then. False only for start_error. */
+bool accel__process_run(const char *path, char *const arguments[], const char *temporary,
+                        uint32_t timeout_ms, accel__text *out_text,
+                        accel__process_result *out_result);
 
 /* The absolute path of program `name` found in PATH (absolute entries only), or `name` itself where
  * it is an absolute path of an executable file. False: none. */

@@ -1,0 +1,313 @@
+/* process.c: see process.h. Used for the compiler of the cpu backend.
+ *
+ * The end of the program is what ends a run, not the end of its output: a helper that the program left
+ * behind may hold the pipe open for ever. It is noticed through a pidfd; where the kernel has none, by
+ * asking a hundred times a second. Nothing here depends on SIGCHLD, which belongs to the application. */
+#include "platform/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/allocate.h"
+#include "base/environment.h"
+#include "platform/calls.h"
+#include "platform/clock.h"
+
+enum { KEPT_SIZE = 4 << 20, ASK_INTERVAL_MS = 10 };
+
+/* What a program of ours gets where the process runs with rights that its user does not have. */
+static const char safe_path[] = "/usr/local/bin:/usr/bin:/bin";
+static char safe_path_variable[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+static char c_locale_variable[] = "LC_ALL=C";
+
+typedef struct run {
+    pid_t process;
+    int output;  /* the reading end, non-blocking; -1 once it ended */
+    int ending;  /* a pidfd, or -1 */
+    bool ended;  /* waited for */
+    uint64_t deadline_ns; /* UINT64_MAX: none */
+    accel__text *text;    /* NULL: dropped */
+    size_t text_limit;
+    accel__process_result *result;
+} run;
+
+/* ---- starting ---- */
+
+/* The caller's environment with LC_ALL=C, so that messages can be parsed, and `temporary` (a whole
+ * TMPDIR=... or NULL). The strings stay the environment's; only the array is ours. */
+static char **make_environment(char *temporary)
+{
+    const bool secure = getauxval(AT_SECURE) != 0;
+    size_t count = 0;
+    while (!secure && environ != NULL && environ[count] != NULL)
+        count++;
+    char **made = accel__allocate_array(count + 4, sizeof *made);
+    if (made == NULL)
+        return NULL;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0 &&
+            (temporary == NULL || strncmp(environ[i], "TMPDIR=", 7) != 0))
+            made[used++] = environ[i];
+    if (secure)
+        made[used++] = safe_path_variable;
+    if (temporary != NULL)
+        made[used++] = temporary;
+    made[used] = c_locale_variable;
+    return made;
+}
+
+/* A pipe whose ends are above 2, whatever the caller has closed there: 0 to 2 are the child's. */
+static int open_pipe(int ends[2])
+{
+    int low[2];
+    if (pipe2(low, O_CLOEXEC) != 0)
+        return errno;
+    for (int i = 0; i < 2; i++) {
+        ends[i] = low[i] > 2 ? low[i] : fcntl(low[i], F_DUPFD_CLOEXEC, 3);
+        const int code = errno;
+        if (low[i] <= 2)
+            close(low[i]);
+        if (ends[i] < 0) {
+            close(i == 0 ? low[1] : ends[0]);
+            return code;
+        }
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK); /* the ends have flags of their own */
+    return 0;
+}
+
+static int fill_actions(posix_spawn_file_actions_t *actions, int output)
+{
+    int code = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    if (code == 0)
+        code = posix_spawn_file_actions_adddup2(actions, output, 1);
+    if (code == 0)
+        code = posix_spawn_file_actions_adddup2(actions, output, 2);
+#if __GLIBC_PREREQ(2, 34)
+    /* Without it the application's descriptors without O_CLOEXEC reach the program. */
+    if (code == 0)
+        code = posix_spawn_file_actions_addclosefrom_np(actions, 3);
+#endif
+    return code;
+}
+
+/* A process group of its own, so that all of it can be killed; signals as after login. */
+static int fill_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int code = posix_spawnattr_setflags(
+        attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    if (code == 0)
+        code = posix_spawnattr_setpgroup(attributes, 0);
+    if (code == 0)
+        code = posix_spawnattr_setsigmask(attributes, &none);
+    if (code == 0)
+        code = posix_spawnattr_setsigdefault(attributes, &all);
+    return code;
+}
+
+static int spawn_into(pid_t *process, const char *path, char *const arguments[], int output,
+                      char **environment)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int code = posix_spawn_file_actions_init(&actions);
+    if (code != 0)
+        return code;
+    code = posix_spawnattr_init(&attributes);
+    if (code == 0) {
+        code = fill_actions(&actions, output);
+        if (code == 0)
+            code = fill_attributes(&attributes);
+        if (code == 0)
+            code = accel__platform.spawn(process, path, &actions, &attributes, arguments,
+                                         environment);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
+/* Starts the program; its output comes out of *out_output. */
+static int start(const char *path, char *const arguments[], char *temporary, pid_t *out_process,
+                 int *out_output)
+{
+    char **environment = make_environment(temporary);
+    if (environment == NULL)
+        return ENOMEM;
+    int ends[2];
+    int code = open_pipe(ends);
+    if (code == 0) {
+        code = spawn_into(out_process, path, arguments, ends[1], environment);
+        close(ends[1]);
+        if (code == 0)
+            *out_output = ends[0];
+        else
+            close(ends[0]);
+    }
+    accel__deallocate(environment);
+    return code;
+}
+
+/* ---- running ---- */
+
+/* Takes what the pipe holds now. What is past the limit is read all the same: the program must not
+ * block on a full pipe. */
+static void drain(run *now)
+{
+    char bytes[16384];
+    while (now->output >= 0) {
+        const ssize_t size = read(now->output, bytes, sizeof bytes);
+        if (size > 0) {
+            size_t room = 0;
+            if (now->text != NULL && now->text->size < now->text_limit)
+                room = now->text_limit - now->text->size;
+            if (room != 0)
+                accel__text_append(now->text, bytes, (size_t)size < room ? (size_t)size : room);
+        } else if (size < 0 && errno == EINTR) {
+            continue;
+        } else if (size < 0 && errno == EAGAIN) {
+            return;
+        } else {
+            close(now->output);
+            now->output = -1;
+        }
+    }
+}
+
+/* Whether the program has ended; `flags` 0 waits for it. */
+static bool reap(run *now, int flags)
+{
+    int status = 0;
+    pid_t got;
+    do
+        got = waitpid(now->process, &status, flags);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        return false;
+    now->ended = true;
+    now->result->known = got == now->process;
+    if (now->result->known && WIFEXITED(status))
+        now->result->exit_status = WEXITSTATUS(status);
+    if (now->result->known && WIFSIGNALED(status))
+        now->result->signal = WTERMSIG(status);
+    return true;
+}
+
+/* How long to sleep at most: -1 for ever, 0 where the time is over. */
+static int sleep_limit_ms(const run *now)
+{
+    const int interval = now->ending >= 0 ? -1 : ASK_INTERVAL_MS;
+    if (now->deadline_ns == UINT64_MAX)
+        return interval;
+    const uint64_t time = accel__clock_ns();
+    if (time >= now->deadline_ns)
+        return 0;
+    const uint64_t left = (now->deadline_ns - time + 999999u) / 1000000u;
+    const int limit = left > 60000 ? 60000 : (int)left;
+    return interval >= 0 && interval < limit ? interval : limit;
+}
+
+static void follow(run *now)
+{
+    while (!reap(now, WNOHANG)) {
+        const int limit = sleep_limit_ms(now);
+        if (limit == 0) {
+            now->result->timed_out = true;
+            kill(-now->process, SIGKILL);
+            reap(now, 0);
+            break;
+        }
+        struct pollfd wanted[2] = {{.fd = now->output, .events = POLLIN},
+                                   {.fd = now->ending, .events = POLLIN}};
+        poll(wanted, 2, limit);
+        drain(now);
+    }
+    drain(now);
+}
+
+bool accel__process_run(const char *path, char *const arguments[], const char *temporary,
+                        uint32_t timeout_ms, accel__text *out_text,
+                        accel__process_result *out_result)
+{
+    *out_result = (accel__process_result){0};
+    run now = {.text = out_text, .result = out_result, .output = -1, .deadline_ns = UINT64_MAX};
+    if (out_text != NULL)
+        now.text_limit = out_text->size + KEPT_SIZE;
+    if (timeout_ms != 0)
+        now.deadline_ns = accel__clock_ns() + timeout_ms * (uint64_t)1000000;
+    accel__text variable = {0};
+    if (temporary != NULL)
+        accel__text_format(&variable, "TMPDIR=%s", temporary);
+    out_result->start_error = variable.failed ? ENOMEM
+                                              : start(path, arguments, variable.data,
+                                                      &now.process, &now.output);
+    accel__text_release(&variable);
+    if (out_result->start_error != 0)
+        return false;
+    now.ending = (int)syscall(SYS_pidfd_open, now.process, 0); /* close-on-exec by itself */
+    follow(&now);
+    if (now.output >= 0)
+        close(now.output);
+    if (now.ending >= 0)
+        close(now.ending);
+    return true;
+}
+
+/* ---- finding ---- */
+
+static bool is_program(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
+           faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0;
+}
+
+/* directory[0..size) + "/" + name; false where that does not fit. */
+static bool join(const char *directory, size_t size, const char *name, char *buffer,
+                 size_t capacity)
+{
+    const size_t name_size = strlen(name);
+    if (size + name_size + 2 > capacity)
+        return false;
+    memcpy(buffer, directory, size);
+    buffer[size] = '/';
+    memcpy(buffer + size + 1, name, name_size + 1);
+    return true;
+}
+
+bool accel__process_find(const char *name, char *buffer, size_t capacity)
+{
+    if (strchr(name, '/') != NULL) {
+        const size_t size = strlen(name) + 1;
+        if (name[0] != '/' || size > capacity || !is_program(name))
+            return false;
+        memcpy(buffer, name, size);
+        return true;
+    }
+    const char *list = accel__environment_path("PATH");
+    const char *directory = list != NULL ? list : safe_path;
+    while (name[0] != '\0') {
+        const size_t size = strcspn(directory, ":");
+        if (directory[0] == '/' && join(directory, size, name, buffer, capacity) &&
+            is_program(buffer))
+            return true;
+        if (directory[size] == '\0')
+            break;
+        directory += size + 1;
+    }
+    return false;
+}
