@@ -9,8 +9,8 @@ PREFIX ?= /usr/local
 
 build:
 	@tools/setup demo
-	@cmake --preset release -DACCEL_BUILD_TESTS=OFF > /dev/null
-	@cmake --build build/release
+	@[ -f build/release/build.ninja ] || cmake --preset release -DACCEL_BUILD_TESTS=OFF > /dev/null
+	@cmake --build build/release --target product
 
 demo: build
 	@examples/sunspots/demo.sh build/release/bin/accel
