@@ -156,7 +156,8 @@ static accel_status open_path(const char *path, void **out_library, char *reason
     if (*out_library != NULL)
         return ACCEL_OK;
     const char *text = dlerror();
-    snprintf(reason, capacity, "the loader refuses it: %s", text != NULL ? text : "no reason given");
+    snprintf(reason, capacity, "the loader refuses it: %s",
+             text != NULL ? text : "no reason given");
     return ACCEL_ERROR_INVALID_ARGUMENT;
 }
 

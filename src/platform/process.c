@@ -31,9 +31,9 @@ static char c_locale_variable[] = "LC_ALL=C";
 
 typedef struct run {
     pid_t process;
-    int output;  /* the reading end, non-blocking; -1 once it ended */
-    int ending;  /* a pidfd, or -1 */
-    bool ended;  /* waited for */
+    int output;           /* the reading end, non-blocking; -1 once it ended */
+    int ending;           /* a pidfd, or -1 */
+    bool ended;           /* waited for */
     uint64_t deadline_ns; /* UINT64_MAX: none */
     accel__text *text;    /* NULL: dropped */
     size_t text_limit;
@@ -108,8 +108,8 @@ static int fill_attributes(posix_spawnattr_t *attributes)
     sigset_t all;
     sigemptyset(&none);
     sigfillset(&all);
-    int code = posix_spawnattr_setflags(
-        attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    int code = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                        POSIX_SPAWN_SETSIGDEF);
     if (code == 0)
         code = posix_spawnattr_setpgroup(attributes, 0);
     if (code == 0)
@@ -168,7 +168,7 @@ static int start(const char *path, char *const arguments[], char *temporary, pid
  * block on a full pipe. */
 static void drain(run *now)
 {
-    char bytes[16384];
+    char bytes[4096];
     while (now->output >= 0) {
         const ssize_t size = read(now->output, bytes, sizeof bytes);
         if (size > 0) {
@@ -253,8 +253,8 @@ bool accel__process_run(const char *path, char *const arguments[], const char *t
     if (temporary != NULL)
         accel__text_format(&variable, "TMPDIR=%s", temporary);
     out_result->start_error = variable.failed ? ENOMEM
-                                              : start(path, arguments, variable.data,
-                                                      &now.process, &now.output);
+                                              : start(path, arguments, variable.data, &now.process,
+                                                      &now.output);
     accel__text_release(&variable);
     if (out_result->start_error != 0)
         return false;

@@ -8,11 +8,11 @@
 #include "base/text.h"
 
 typedef struct accel__process_result {
-    int start_error;  /* errno's value where the program could not be started, else 0 */
-    bool timed_out;   /* it was killed */
-    bool known;       /* false: somebody else took its exit status (SIGCHLD ignored, waitpid(-1)) */
-    int exit_status;  /* where known and not ended by a signal */
-    int signal;       /* where known: what ended it, else 0 */
+    int start_error; /* errno's value where the program could not be started, else 0 */
+    bool timed_out;  /* it was killed */
+    bool known;      /* false: somebody else took its exit status (SIGCHLD ignored, waitpid(-1)) */
+    int exit_status; /* where known and not ended by a signal */
+    int signal;      /* where known: what ended it, else 0 */
 } accel__process_result;
 
 /* Runs `path` (absolute) with `arguments` (NULL-terminated, [0] included) and the caller's

@@ -97,7 +97,7 @@ static int read_descriptor(int descriptor, size_t limit, accel__text *out_bytes)
         return errno;
     if (!S_ISREG(about.st_mode))
         return EINVAL;
-    char bytes[16384];
+    char bytes[4096];
     for (size_t total = 0;;) {
         const ssize_t size = read(descriptor, bytes, sizeof bytes);
         if (size < 0 && errno == EINTR)
