@@ -1,0 +1,37 @@
+/* command.c: what all sub-commands do with their options. See command.h. */
+#include "cli/command.h"
+
+#include <stdio.h>
+
+int accel__next_option(int argc, char **argv, const char *short_options,
+                       const struct option *long_options)
+{
+    opterr = 0;
+    int option = getopt_long(argc, argv, short_options, long_options, NULL);
+    if (option != '?' && option != ':')
+        return option;
+    /* For a short option getopt leaves its character in optopt; a long one stands in argv whole. */
+    const char *text = argv[optind - 1];
+    char letter[3] = {'-', (char)optopt, '\0'};
+    bool is_long = text[0] == '-' && text[1] == '-';
+    if (!is_long && optopt > 0 && optopt < 128)
+        text = letter;
+    if (option == ':')
+        accel__misuse("option %s wants a value; see accel %s --help", text, argv[0]);
+    else
+        accel__misuse("unknown or wrongly used option %s; see accel %s --help", text, argv[0]);
+    return ACCEL__OPTION_STOP;
+}
+
+accel__exit accel__print_help(const char *text)
+{
+    fputs(text, stdout);
+    return accel__finish_output();
+}
+
+bool accel__option_once(const void *earlier, const char *option)
+{
+    if (earlier != NULL)
+        accel__misuse("option %s is given twice; leave one out", option);
+    return earlier == NULL;
+}
