@@ -116,8 +116,8 @@ static bool read_header(int file, accel__npy *array, accel__npy_problem *problem
     if (array->header == NULL)
         return accel__npy_refuse(problem, "out of memory for its header; free some");
     memcpy(array->header, prefix, got);
-    if (size < got) /* a header of less than two bytes cannot hold a dictionary */
-        return refuse_short_header(problem);
+    if (size < got) /* less than two bytes: no dictionary, and parsing says so */
+        return accel__npy_parse(array->header, size, &array->layout, problem);
     size_t rest = 0;
     if (!read_bytes(file, array->header + got, size - got, &rest, problem))
         return false;
