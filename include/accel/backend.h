@@ -53,7 +53,8 @@ typedef struct accel_backend_discovery {
     /* Brings the runtime up. Called once at a time; after a failure it may be called again, after
      * `stop` too. */
     accel_status (*start)(void);
-    /* Every device was closed. What cannot be undone (a driver once loaded) may stay. */
+    /* All streams are idle. Gives back what can be had again at the next use (threads, caches);
+     * objects stay valid. */
     void (*stop)(void);
     /* Questions, also before `start`; struct_size is set and the rest zeroed by the core. */
     accel_status (*describe)(int32_t index, accel_device_info *out_info);

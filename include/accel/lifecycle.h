@@ -46,9 +46,11 @@ typedef struct accel_lazy_options {
 ACCEL_API accel_status accel_lazy_call(accel_backend backend, accel_deferred_call call, void *user,
                                        const accel_lazy_options *options);
 
-/* accel_shutdown (use): optional. Waits for all streams and gives back what is idle. Objects stay
- * valid, and the next use starts anew. Exit without it is clean. Errors: IN_CALLBACK, the first
- * failure that sticks to a stream (the rest is shut down all the same). */
+/* accel_shutdown (question): optional. Waits for all streams of all backends that have started, and
+ * gives back what can be had again: threads, caches, freed memory. Objects stay valid; the next use
+ * takes again what it needs. Exit without it is clean. Errors: IN_CALLBACK, and the first failure that
+ * sticks to a stream (the rest is shut down all the same). In a forked child it leaves backends alone
+ * that did not survive. */
 ACCEL_API accel_status accel_shutdown(void);
 
 ACCEL_END_DECLS

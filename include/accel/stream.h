@@ -54,12 +54,16 @@ ACCEL_API accel_status accel_set_stream(accel_stream *stream);
  * stream, and the previous stream of the scope's own device are current again, also where the body
  * set others. NULL does nothing. Scopes nest (the same stream too); end them in reverse order. */
 typedef struct accel_stream_scope {
-    accel_device_scope device;
-    accel_stream *previous; /* current stream of the scope's device before; counted */
-    accel_stream *previous_outer; /* current stream of the previously current device; counted */
-    accel_device stream_device;
+    accel_device_scope device;    /* what was current before */
+    accel_device stream_device;   /* the device of the scope's stream */
+    int32_t stream_device_previous_index; /* current index of its backend before */
+    accel_stream *previous;       /* what was set as its current stream before; counted */
+    accel_stream *previous_outer; /* the same for the device that was current before; counted */
     bool active;
 } accel_stream_scope;
+
+/* accel_stream_scope_begin (question). Errors: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, UNAVAILABLE; the
+ * scope is inactive then, and ending it does nothing. */
 ACCEL_API accel_status accel_stream_scope_begin(accel_stream *stream, accel_stream_scope *out_scope);
 ACCEL_API void accel_stream_scope_end(accel_stream_scope *scope);
 
@@ -78,8 +82,9 @@ ACCEL_API accel_status accel_stream_query(accel_stream *stream, bool *out_done);
 ACCEL_API accel_status accel_stream_synchronize(accel_stream *stream);
 
 /* accel_stream_wait_event (use): work queued on `stream` from now on starts after the event's record
- * as it is at this call. Never blocks the caller. An event that was never recorded: a no-op. The
- * event may be of another device; of another backend too, where the wait goes through the host.
+ * as it is at this call. An event that was never recorded: a no-op. Never blocks the caller. The
+ * event may be of another device. One of another backend is waited for by the call itself, on the
+ * host: then, and only then, the caller blocks.
  * Errors: INVALID_ARGUMENT, IN_CALLBACK, FORKED, the stream's failure. */
 ACCEL_API accel_status accel_stream_wait_event(accel_stream *stream, accel_event *event);
 

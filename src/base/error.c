@@ -18,6 +18,18 @@ static _Thread_local struct {
     char vendor_message[VENDOR_SIZE];
 } record;
 
+static _Thread_local unsigned muted;
+
+void accel__error_mute(void)
+{
+    muted++;
+}
+
+void accel__error_unmute(void)
+{
+    muted--;
+}
+
 /* Ends `text` before a UTF-8 sequence that the cut at its end left incomplete. */
 static void mend_cut(char *text, size_t capacity)
 {
@@ -45,6 +57,8 @@ static accel_status fail_list(accel_status status, const char *backend, const ch
                               int64_t vendor_code, const char *vendor_message, const char *format,
                               va_list list)
 {
+    if (muted != 0)
+        return status;
     char message[MESSAGE_SIZE]; /* the arguments may point into the record itself */
     vsnprintf(message, sizeof message, format, list);
     mend_cut(message, sizeof message);

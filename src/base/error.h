@@ -21,4 +21,9 @@ accel_status accel__fail_vendor(accel_status status, const char *backend, const 
 accel_status accel__fail_errno(int code, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* While a thread is muted its failures are not recorded: for release calls, and for asking several
+ * backends of which some may fail. Nests. */
+void accel__error_mute(void);
+void accel__error_unmute(void);
+
 #endif

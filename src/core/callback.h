@@ -1,0 +1,14 @@
+/* callback.h: host callbacks, and their stand-in for backends that have none of their own: a thread
+ * that watches an event for each callback. */
+#ifndef ACCEL_CORE_CALLBACK_H
+#define ACCEL_CORE_CALLBACK_H
+
+#include "core/stream.h"
+
+/* How many callbacks of the stream the stand-in has still to call; those that a fork cut off are none. */
+uint32_t accel__callbacks_pending(const accel_stream *stream);
+
+/* Waits until the stand-in has called what was queued for the stream before. */
+void accel__callbacks_wait(accel_stream *stream);
+
+#endif

@@ -1,0 +1,155 @@
+/* launch.c: the way of a launch through the core: look at the shape, look at the arguments, hand it to
+ * the backend. No lock, no allocation. */
+#include "base/error.h"
+#include "core/current.h"
+#include "core/module.h"
+
+static const char function[] = "accel_kernel_launch";
+
+static accel_status fail_argument(const accel_kernel *kernel, uint32_t index, const char *what)
+{
+    const accel_param *param =
+        kernel->facts.has_signature ? &kernel->facts.params[index] : NULL;
+    return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
+                       "'%s', argument %u%s%s: %s", kernel->facts.name, index,
+                       param != NULL ? " " : "", param != NULL ? param->name : "", what);
+}
+
+static accel_status check_argument(const accel_kernel *kernel, uint32_t index,
+                                   const accel_kernel_arg *arg, size_t *total)
+{
+    const accel_param *param =
+        kernel->facts.has_signature ? &kernel->facts.params[index] : NULL;
+    size_t bytes = sizeof(void *);
+    if (arg->kind == ACCEL_KERNEL_ARG_KIND_VALUE) {
+        bytes = arg->size;
+        if (arg->data == NULL || arg->size == 0)
+            return fail_argument(kernel, index, "a value without data");
+        if (param != NULL && param->kind == ACCEL_PARAM_KIND_VALUE && param->size != arg->size)
+            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
+                               "'%s', argument %u %s: the value has %zu bytes, the parameter %zu",
+                               kernel->facts.name, index, param->name, arg->size, param->size);
+    } else if (arg->kind == ACCEL_KERNEL_ARG_KIND_LOCAL) {
+        if (arg->size == 0 || arg->size > kernel->device->capability.local_memory_size)
+            return fail_argument(kernel, index, "local memory of 0 bytes or more than there is");
+    } else if (arg->kind != ACCEL_KERNEL_ARG_KIND_POINTER)
+        return fail_argument(kernel, index, "its kind is none of accel_kernel_arg_kind");
+    /* The two enums number their kinds alike. */
+    if (param != NULL && (int)param->kind != (int)arg->kind)
+        return fail_argument(kernel, index,
+                             param->kind == ACCEL_PARAM_KIND_VALUE     ? "a value is wanted"
+                             : param->kind == ACCEL_PARAM_KIND_POINTER ? "a pointer is wanted"
+                                                                       : "local memory is wanted");
+    *total += bytes;
+    return ACCEL_OK;
+}
+
+static accel_status check_arguments(const accel_kernel *kernel, const accel_kernel_arg *args,
+                                    uint32_t arg_count)
+{
+    size_t total = 0;
+    if (args == NULL && arg_count != 0)
+        return accel__fail_null(function, "args");
+    if (kernel->facts.has_signature && kernel->facts.param_count != arg_count)
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
+                           "'%s' takes %u arguments, %u were given", kernel->facts.name,
+                           kernel->facts.param_count, arg_count);
+    for (uint32_t i = 0; i < arg_count; i++) {
+        const accel_status status = check_argument(kernel, i, &args[i], &total);
+        if (status != ACCEL_OK)
+            return status;
+        if (total > ACCEL_KERNEL_ARGS_MAX_SIZE)
+            return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
+                               "the arguments of '%s' have more than %d bytes in all",
+                               kernel->facts.name, ACCEL_KERNEL_ARGS_MAX_SIZE);
+    }
+    return ACCEL_OK;
+}
+
+static accel_status fail_shape(const accel_kernel *kernel, const char *what,
+                               unsigned long long given, unsigned long long limit)
+{
+    return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
+                       "'%s': %s is %llu, the device's limit is %llu", kernel->facts.name, what,
+                       given, limit);
+}
+
+static accel_status check_block(const accel_kernel *kernel, const uint32_t block[3])
+{
+    const accel_device_capability *limits = &kernel->device->capability;
+    const uint32_t *required = kernel->facts.required_block;
+    uint64_t items = 1;
+    for (int d = 0; d < 3; d++) {
+        if (block[d] == 0)
+            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
+                               "'%s': block dimension %d is 0", kernel->facts.name, d);
+        if (block[d] > limits->max_block[d])
+            return fail_shape(kernel, "a block dimension", block[d], limits->max_block[d]);
+        if (required[0] != 0 && block[d] != required[d])
+            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
+                               "'%s' requires blocks of %u x %u x %u", kernel->facts.name,
+                               required[0], required[1], required[2]);
+        items *= block[d]; /* no overflow: the first two are at most 2^32, and checked below */
+        if (items > limits->max_block_items)
+            return fail_shape(kernel, "the number of work-items in a block", items,
+                              limits->max_block_items);
+    }
+    return ACCEL_OK;
+}
+
+/* *out_empty: nothing runs. */
+static accel_status check_grid(const accel_kernel *kernel, const uint64_t grid[3], bool *out_empty)
+{
+    const accel_device_capability *limits = &kernel->device->capability;
+    *out_empty = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
+    if (*out_empty)
+        return ACCEL_OK;
+    for (int d = 0; d < 3; d++)
+        if (grid[d] > limits->max_grid[d])
+            return fail_shape(kernel, "a grid dimension", grid[d], limits->max_grid[d]);
+    uint64_t blocks;
+    if (__builtin_mul_overflow(grid[0], grid[1], &blocks) ||
+        __builtin_mul_overflow(blocks, grid[2], &blocks) || blocks > limits->max_grid_blocks)
+        return fail_shape(kernel, "the number of blocks (or more)", UINT64_MAX,
+                          limits->max_grid_blocks);
+    return ACCEL_OK;
+}
+
+static accel_status resolve_stream(const accel_kernel *kernel, accel_stream **stream)
+{
+    if (*stream == NULL)
+        *stream = accel__current_stream(kernel->device);
+    const accel_status status = accel__stream_check(*stream, function);
+    if (status != ACCEL_OK || (*stream)->device == kernel->device)
+        return status;
+    return accel__fail(ACCEL_ERROR_MISMATCH, kernel->backend->table.name, function,
+                       "'%s' was built for device %d of '%s', the stream is of device %d of '%s'",
+                       kernel->facts.name, kernel->device->id.index, kernel->backend->table.name,
+                       (*stream)->device->id.index, (*stream)->backend->table.name);
+}
+
+accel_status accel_kernel_launch(accel_kernel *kernel, accel_stream *stream,
+                                 const accel_launch_shape *shape, const accel_kernel_arg *args,
+                                 uint32_t arg_count)
+{
+    accel_native_stream *native = NULL;
+    bool empty = false;
+    if (!accel__handle_is_live(kernel, ACCEL__HANDLE_KERNEL))
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                           "the kernel is NULL or its module was released");
+    if (shape == NULL)
+        return accel__fail_null(function, "shape");
+    accel_status status = resolve_stream(kernel, &stream);
+    if (status == ACCEL_OK)
+        status = check_block(kernel, shape->block);
+    if (status == ACCEL_OK)
+        status = check_grid(kernel, shape->grid, &empty);
+    if (status == ACCEL_OK)
+        status = check_arguments(kernel, args, arg_count);
+    if (status == ACCEL_OK)
+        status = accel__stream_use(stream, function, &native);
+    if (status != ACCEL_OK || empty)
+        return status;
+    return kernel->backend->table.kernel.launch(native, kernel->facts.function, shape, args,
+                                                arg_count);
+}

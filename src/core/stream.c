@@ -1,0 +1,369 @@
+/* stream.c: stream objects: making, counting, listing, and the waits on them.
+ *
+ * A device lists every stream that has a native one, so that a device can be synchronised. The list
+ * is changed under the device's mutex by single stores, so that it is whole at each instant (a fork
+ * may come at any). A stream that everybody released while it had work pending stays in the list as
+ * abandoned, owned by it, until a later sweep finds it idle. */
+#include "core/stream.h"
+
+#include "base/allocate.h"
+#include "base/error.h"
+#include "core/callback.h"
+#include "core/current.h"
+#include "core/device.h"
+#include "core/event.h"
+#include "core/options.h"
+
+static _Atomic(uint64_t) last_id;
+
+_Atomic(void (*)(void)) accel__after_synchronize;
+
+accel_status accel__stream_check(const accel_stream *stream, const char *function)
+{
+    if (accel__handle_is_live(stream, ACCEL__HANDLE_STREAM))
+        return ACCEL_OK;
+    return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                       stream == NULL ? "the stream is NULL" : "the stream was released");
+}
+
+/* ---- the device's list ---- */
+
+static void list(accel_stream *stream)
+{
+    accel__device *device = stream->device;
+    accel__mutex_lock(&device->mutex);
+    stream->next = atomic_load(&device->streams);
+    device->streams = stream;
+    accel__mutex_unlock(&device->mutex);
+}
+
+/* With the device's mutex held. */
+static void unlist_locked(accel_stream *stream)
+{
+    _Atomic(accel_stream *) *link = &stream->device->streams;
+    while (*link != NULL && *link != stream)
+        link = &atomic_load(link)->next;
+    if (*link == stream)
+        *link = atomic_load(&stream->next);
+}
+
+/* ---- creation ---- */
+
+void accel__stream_init_default(accel_stream *stream, accel__device *device)
+{
+    accel__handle_open(&stream->handle, ACCEL__HANDLE_STREAM);
+    stream->device = device;
+    stream->backend = device->backend;
+    stream->is_default = true;
+}
+
+/* The default stream's native one, at its first use. */
+static accel_status open_default(accel_stream *stream, const char *function)
+{
+    accel__device *device = stream->device;
+    accel_native_stream *native = NULL;
+    accel_status status = accel__device_use(device, function);
+    if (status == ACCEL_OK)
+        status = stream->backend->table.stream.create(device->native, 0, &native);
+    if (status != ACCEL_OK)
+        return status;
+    accel__mutex_lock(&device->mutex);
+    const bool first = stream->native == NULL;
+    if (first) {
+        stream->generation = accel__generation();
+        stream->next = atomic_load(&device->streams);
+        device->streams = stream;
+        atomic_store_explicit(&stream->native, native, memory_order_release);
+    }
+    accel__mutex_unlock(&device->mutex);
+    if (!first)
+        stream->backend->table.stream.destroy(native);
+    return ACCEL_OK;
+}
+
+accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
+                                    accel_native_stream **out_native)
+{
+    accel_status status = accel__check_callback(function);
+    if (status == ACCEL_OK && accel__backend_is_forked(stream->backend))
+        status = accel__fail_forked(stream->backend, function);
+    if (status == ACCEL_OK && stream->native == NULL)
+        status = open_default(stream, function);
+    *out_native = stream->native;
+    return status;
+}
+
+static accel_status make_native(accel_stream *stream, int32_t wanted)
+{
+    accel__device *device = stream->device;
+    int32_t lowest = 0;
+    int32_t highest = 0;
+    accel_status status =
+        stream->backend->table.priorities.range(device->id.index, &lowest, &highest);
+    if (status != ACCEL_OK)
+        return status;
+    stream->priority = wanted > lowest ? lowest : wanted < highest ? highest : wanted;
+    accel_native_stream *native = NULL;
+    status = stream->backend->table.stream.create(device->native, stream->priority, &native);
+    if (status == ACCEL_OK)
+        stream->native = native;
+    return status;
+}
+
+static accel_status create(accel__device *device, int32_t priority, accel_stream **out_stream)
+{
+    accel_stream *stream = accel__allocate(sizeof *stream);
+    if (stream == NULL)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, device->backend->table.name,
+                           "accel_stream_create", "no memory for a stream");
+    stream->device = device;
+    stream->backend = device->backend;
+    stream->references = 1;
+    stream->generation = accel__generation();
+    stream->id = atomic_fetch_add(&last_id, 1) + 1;
+    const accel_status status = make_native(stream, priority);
+    if (status != ACCEL_OK) {
+        accel__deallocate(stream);
+        return status;
+    }
+    accel__handle_open(&stream->handle, ACCEL__HANDLE_STREAM);
+    list(stream);
+    *out_stream = stream;
+    return ACCEL_OK;
+}
+
+accel_status accel_stream_create(accel_device device, const accel_stream_options *options,
+                                 accel_stream **out_stream)
+{
+    if (out_stream == NULL)
+        return accel__fail_null(__func__, "out_stream");
+    *out_stream = NULL;
+    accel_stream_options known = {0};
+    accel__device *found = NULL;
+    accel_status status = accel__options_read(options, &known, sizeof known, __func__);
+    if (status == ACCEL_OK)
+        status = accel__check_callback(__func__);
+    if (status == ACCEL_OK)
+        status = accel__device_resolve(device, __func__, &found);
+    if (status == ACCEL_OK)
+        status = accel__device_use(found, __func__);
+    return status == ACCEL_OK ? create(found, known.priority, out_stream) : status;
+}
+
+/* ---- release ---- */
+
+/* Frees a stream that is in no list and that nobody holds. */
+static void destroy(accel_stream *stream)
+{
+    if (!accel__backend_is_forked(stream->backend))
+        stream->backend->table.stream.destroy(stream->native);
+    accel__handle_close(&stream->handle);
+    accel__deallocate(stream);
+}
+
+bool accel__stream_is_idle(accel_stream *stream)
+{
+    bool done = true;
+    if (stream->native == NULL || accel__backend_is_forked(stream->backend))
+        return true;
+    accel__error_mute();
+    if (stream->backend->table.stream.query(stream->native, &done) != ACCEL_OK)
+        done = true;
+    accel__error_unmute();
+    return done && accel__callbacks_pending(stream) == 0;
+}
+
+/* Takes one abandoned stream that is idle out of the list; NULL where there is none. */
+static accel_stream *take_abandoned(accel__device *device)
+{
+    accel__mutex_lock(&device->mutex);
+    accel_stream *found = device->streams;
+    while (found != NULL &&
+           !(found->is_abandoned && found->references == 1 && accel__stream_is_idle(found)))
+        found = found->next;
+    if (found != NULL)
+        unlist_locked(found);
+    accel__mutex_unlock(&device->mutex);
+    return found;
+}
+
+static void sweep(accel__device *device)
+{
+    accel_stream *found = NULL;
+    while ((found = take_abandoned(device)) != NULL)
+        destroy(found);
+}
+
+void accel_stream_retain(accel_stream *stream)
+{
+    if (accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) && !stream->is_default)
+        atomic_fetch_add_explicit(&stream->references, 1, memory_order_relaxed);
+}
+
+void accel_stream_release(accel_stream *stream)
+{
+    if (!accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) || stream->is_default ||
+        atomic_fetch_sub(&stream->references, 1) != 1)
+        return;
+    accel__device *device = stream->device;
+    accel__mutex_lock(&device->mutex);
+    /* A walk over the list may have taken a reference meanwhile: then its release decides. */
+    const bool ours = stream->references == 0;
+    const bool idle = ours && accel__stream_is_idle(stream);
+    if (ours && !idle) {
+        stream->is_abandoned = true;
+        stream->references = 1;
+    }
+    if (idle)
+        unlist_locked(stream);
+    accel__mutex_unlock(&device->mutex);
+    if (idle)
+        destroy(stream);
+    sweep(device);
+}
+
+/* ---- waits ---- */
+
+static accel_status synchronize(accel_stream *stream)
+{
+    accel_native_stream *native = stream->native;
+    if (native == NULL)
+        return ACCEL_OK;
+    const accel_status status = stream->backend->table.stream.synchronize(native);
+    accel__callbacks_wait(stream);
+    return status;
+}
+
+/* The stream after `previous` (NULL: the first), counted. */
+static accel_stream *next_retained(accel__device *device, accel_stream *previous)
+{
+    accel__mutex_lock(&device->mutex);
+    accel_stream *next = previous == NULL ? device->streams : previous->next;
+    if (next != NULL && !next->is_default)
+        atomic_fetch_add(&next->references, 1);
+    accel__mutex_unlock(&device->mutex);
+    return next;
+}
+
+accel_status accel__device_synchronize(accel__device *device, const char *function)
+{
+    if (accel__backend_is_forked(device->backend))
+        return accel__fail_forked(device->backend, function);
+    accel_status first = ACCEL_OK;
+    accel_stream *stream = next_retained(device, NULL);
+    while (stream != NULL) {
+        const accel_status status = synchronize(stream);
+        first = first != ACCEL_OK ? first : status;
+        accel_stream *next = next_retained(device, stream);
+        accel_stream_release(stream);
+        stream = next;
+    }
+    sweep(device);
+    void (*after)(void) = accel__after_synchronize;
+    if (after != NULL)
+        after();
+    return first;
+}
+
+accel_status accel_stream_synchronize(accel_stream *stream)
+{
+    accel_status status = accel__resolve_stream(stream, __func__, &stream);
+    if (status == ACCEL_OK)
+        status = accel__check_callback(__func__);
+    if (status == ACCEL_OK && accel__backend_is_forked(stream->backend))
+        status = accel__fail_forked(stream->backend, __func__);
+    return status == ACCEL_OK ? synchronize(stream) : status;
+}
+
+accel_status accel_stream_query(accel_stream *stream, bool *out_done)
+{
+    if (out_done == NULL)
+        return accel__fail_null(__func__, "out_done");
+    *out_done = false;
+    accel_status status = accel__resolve_stream(stream, __func__, &stream);
+    if (status == ACCEL_OK && accel__backend_is_forked(stream->backend))
+        status = accel__fail_forked(stream->backend, __func__);
+    if (status != ACCEL_OK)
+        return status;
+    bool done = true;
+    if (stream->native != NULL)
+        status = stream->backend->table.stream.query(stream->native, &done);
+    *out_done = status == ACCEL_OK && done && accel__callbacks_pending(stream) == 0;
+    return status;
+}
+
+accel_status accel_stream_wait_stream(accel_stream *stream, accel_stream *other)
+{
+    accel_status status = accel__resolve_stream(stream, __func__, &stream);
+    if (status == ACCEL_OK)
+        status = accel__stream_check(other, __func__);
+    if (status != ACCEL_OK || stream == other)
+        return status;
+    accel_event *event = NULL;
+    status = accel_event_create(other->device->id, NULL, &event);
+    if (status == ACCEL_OK)
+        status = accel_event_record(event, other);
+    if (status == ACCEL_OK)
+        status = accel__stream_wait(stream, event, __func__);
+    accel_event_release(event);
+    return status;
+}
+
+/* ---- questions ---- */
+
+accel_status accel_stream_default(accel_device device, accel_stream **out_stream)
+{
+    if (out_stream == NULL)
+        return accel__fail_null(__func__, "out_stream");
+    *out_stream = NULL;
+    accel__device *found = NULL;
+    const accel_status status = accel__device_resolve(device, __func__, &found);
+    if (status == ACCEL_OK)
+        *out_stream = &found->default_stream;
+    return status;
+}
+
+accel_status accel_stream_get_device(const accel_stream *stream, accel_device *out_device)
+{
+    if (out_device == NULL)
+        return accel__fail_null(__func__, "out_device");
+    *out_device = ACCEL_DEVICE(ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE);
+    const accel_status status = accel__stream_check(stream, __func__);
+    if (status == ACCEL_OK)
+        *out_device = stream->device->id;
+    return status;
+}
+
+accel_status accel_stream_get_id(const accel_stream *stream, uint64_t *out_id)
+{
+    if (out_id == NULL)
+        return accel__fail_null(__func__, "out_id");
+    *out_id = 0;
+    const accel_status status = accel__stream_check(stream, __func__);
+    if (status == ACCEL_OK)
+        *out_id = stream->id;
+    return status;
+}
+
+accel_status accel_stream_get_priority(const accel_stream *stream, int32_t *out_priority)
+{
+    if (out_priority == NULL)
+        return accel__fail_null(__func__, "out_priority");
+    *out_priority = 0;
+    const accel_status status = accel__stream_check(stream, __func__);
+    if (status == ACCEL_OK)
+        *out_priority = stream->priority;
+    return status;
+}
+
+accel_status accel_stream_get_native_handle(accel_stream *stream, void **out_handle)
+{
+    if (out_handle == NULL)
+        return accel__fail_null(__func__, "out_handle");
+    *out_handle = NULL;
+    accel_native_stream *native = NULL;
+    accel_status status = accel__resolve_stream(stream, __func__, &stream);
+    if (status == ACCEL_OK)
+        status = accel__stream_use(stream, __func__, &native);
+    return status == ACCEL_OK ? stream->backend->table.handles.stream(native, out_handle) : status;
+}

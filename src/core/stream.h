@@ -1,0 +1,57 @@
+/* stream.h: the core's stream object and the one path by which work reaches a native stream. */
+#ifndef ACCEL_CORE_STREAM_H
+#define ACCEL_CORE_STREAM_H
+
+#include <accel/stream.h>
+
+#include "base/handle.h"
+#include "core/lifecycle.h"
+
+struct accel_stream {
+    accel__handle handle;
+    _Atomic(uint32_t) references; /* the default stream's are not counted */
+    uint32_t generation;          /* of the process that made `native` */
+    uint64_t id;                  /* 0: the default stream */
+    struct accel__device *device;
+    accel__backend *backend;
+    int32_t priority;             /* effective */
+    bool is_default;
+    bool is_abandoned;            /* released by everybody with work pending; the list owns it */
+    _Atomic(accel_native_stream *) native; /* the default stream's: NULL until its first use */
+    _Atomic(struct accel_stream *) next;   /* in the device's list */
+    _Atomic(uint32_t) callbacks_pending;   /* stand-in callbacks (callback.c) */
+};
+
+accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
+                                    accel_native_stream **out_native);
+
+/* The native stream, for queueing: not in a callback, not forked, started, open. */
+static inline accel_status accel__stream_use(accel_stream *stream, const char *function,
+                                             accel_native_stream **out_native)
+{
+    *out_native = atomic_load_explicit(&stream->native, memory_order_acquire);
+    if (*out_native != NULL && accel__callback_depth == 0 &&
+        (accel__backend_survives_fork(stream->backend) ||
+         stream->generation == accel__generation()))
+        return ACCEL_OK;
+    return accel__stream_use_slow(stream, function, out_native);
+}
+
+/* Initialises the default stream inside its device. */
+void accel__stream_init_default(accel_stream *stream, struct accel__device *device);
+
+/* Whether all work has passed. Any failure of the stream counts as passed. */
+bool accel__stream_is_idle(accel_stream *stream);
+
+/* Checks a handle that a caller passed; NULL is an error. */
+accel_status accel__stream_check(const accel_stream *stream, const char *function);
+
+/* Called after a device was synchronised, without locks: the memory layer, which lies above, gives back
+ * then what waited for streams. NULL: nobody. */
+extern _Atomic(void (*)(void)) accel__after_synchronize;
+
+/* Waits for each stream of the device; the first failure. Also destroys abandoned streams that are
+ * done. */
+accel_status accel__device_synchronize(struct accel__device *device, const char *function);
+
+#endif

@@ -1,0 +1,298 @@
+/* alloc.c: stream-ordered memory straight from the backend. The caching allocators will come between
+ * these functions and the backend; what they promise stays.
+ *
+ * A freed block whose streams have not passed yet waits in `waiting` with a mark (an event) behind its
+ * use on each of them, and goes back to the backend at a later allocation, free or device-wide
+ * synchronize that finds all marks passed. Nothing here waits for a stream, but an allocation that would fail without. */
+#include <accel/memory.h>
+
+#include "base/allocate.h"
+#include "base/error.h"
+#include "core/current.h"
+#include "core/options.h"
+#include "memory/block.h"
+
+/* Blocks that wait. Pushed at the head and unlinked by single stores, so that a forked child finds it
+ * whole. The mutex guards changes; a leaf but for event queries. */
+static accel__mutex waiting_mutex;
+static _Atomic(accel__block *) waiting;
+
+/* ---- giving back ---- */
+
+static const accel_backend_table *table_of(const accel__block *block)
+{
+    return &block->range.device->backend->table;
+}
+
+/* Whether the stream has passed its use of the block. A mark that fails (the stream failed, or the
+ * mark was cut off by a fork) counts as passed: nothing runs there any more. */
+static bool use_is_over(const accel__block *block, const accel__use *use)
+{
+    bool done = false;
+    if (use->mark == NULL)
+        return accel__stream_is_idle(use->stream);
+    return table_of(block)->event.query(use->mark, &done) != ACCEL_OK || done;
+}
+
+static bool is_idle(const accel__block *block)
+{
+    if (accel__backend_is_forked(block->range.device->backend))
+        return false; /* the parent's: nothing of its driver may be asked here, ever */
+    if (!use_is_over(block, &block->home))
+        return false;
+    for (const accel__use *use = block->uses; use != NULL; use = use->next)
+        if (!use_is_over(block, use))
+            return false;
+    return true;
+}
+
+static void close_use(const accel__block *block, accel__use *use)
+{
+    if (use->mark != NULL)
+        table_of(block)->event.destroy(use->mark);
+    accel_stream_release(use->stream);
+}
+
+/* Memory back to the backend, block gone. */
+static void give_back(accel__block *block)
+{
+    accel__device *device = block->range.device;
+    void *pointer = (void *)block->range.begin;
+    if (block->range.kind == ACCEL_MEMORY_KIND_PINNED)
+        table_of(block)->pinned.free(device->native, pointer);
+    else
+        table_of(block)->memory.free(device->native, pointer);
+    close_use(block, &block->home);
+    while (block->uses != NULL) {
+        accel__use *use = block->uses;
+        block->uses = use->next;
+        close_use(block, use);
+        accel__deallocate(use);
+    }
+    accel__deallocate(block);
+}
+
+/* Unlinks one waiting block that is idle; NULL where there is none. */
+static accel__block *take_idle(void)
+{
+    accel__mutex_lock(&waiting_mutex);
+    _Atomic(accel__block *) *link = &waiting;
+    while (*link != NULL && !is_idle(*link))
+        link = &atomic_load(link)->next;
+    accel__block *found = *link;
+    if (found != NULL)
+        *link = atomic_load(&found->next);
+    accel__mutex_unlock(&waiting_mutex);
+    return found;
+}
+
+/* Gives back all that can be. True: something was. */
+static bool collect(void)
+{
+    accel__block *found = NULL;
+    bool any = false;
+    if (atomic_load_explicit(&waiting, memory_order_acquire) == NULL)
+        return false;
+    accel__error_mute();
+    while ((found = take_idle()) != NULL) {
+        give_back(found);
+        any = true;
+    }
+    accel__error_unmute();
+    return any;
+}
+
+static void collect_after_synchronize(void)
+{
+    collect();
+}
+
+/* ---- allocating ---- */
+
+static accel_status from_backend(accel__device *device, const accel_memory_options *options,
+                                 size_t size, void **out_pointer)
+{
+    const accel_backend_table *table = &device->backend->table;
+    return options->kind == ACCEL_MEMORY_KIND_PINNED
+               ? table->pinned.alloc(device->native, size, options->alignment, out_pointer)
+               : table->memory.alloc(device->native, size, options->alignment, out_pointer);
+}
+
+/* When memory is short: what has passed is given back; then what is freed but still in use is waited
+ * for; only then does the request fail. */
+static accel_status from_backend_or_wait(accel__device *device,
+                                         const accel_memory_options *options, size_t size,
+                                         void **out_pointer)
+{
+    collect();
+    accel_status status = from_backend(device, options, size, out_pointer);
+    if (status != ACCEL_ERROR_OUT_OF_MEMORY || waiting == NULL)
+        return status;
+    if (accel__device_synchronize(device, "accel_memory_alloc") == ACCEL_OK && collect())
+        status = from_backend(device, options, size, out_pointer);
+    return status;
+}
+
+static accel_status check_options(accel_memory_options *options, size_t size)
+{
+    static const char function[] = "accel_memory_alloc";
+    if (options->kind == ACCEL_MEMORY_KIND_UNKNOWN)
+        options->kind = ACCEL_MEMORY_KIND_DEVICE;
+    if (options->kind != ACCEL_MEMORY_KIND_DEVICE && options->kind != ACCEL_MEMORY_KIND_PINNED)
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                           "kind %d is neither device nor pinned memory", (int)options->kind);
+    const size_t alignment = options->alignment;
+    if ((alignment & (alignment - 1)) != 0 || alignment > (size_t)1 << 30)
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                           "alignment %zu is no power of two up to 2^30", alignment);
+    if (alignment < ACCEL_MEMORY_ALIGNMENT)
+        options->alignment = ACCEL_MEMORY_ALIGNMENT;
+    if (size > PTRDIFF_MAX - options->alignment)
+        return accel__fail(ACCEL_ERROR_OUT_OF_MEMORY, NULL, function,
+                           "%zu bytes are more than any device has", size);
+    return ACCEL_OK;
+}
+
+static accel_status allocate(accel_stream *stream, size_t size,
+                             const accel_memory_options *options, void **out_pointer)
+{
+    accel__device *device = stream->device;
+    accel__block *block = accel__allocate(sizeof *block);
+    if (block == NULL)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, device->backend->table.name,
+                           "accel_memory_alloc", "no host memory to keep account of an allocation");
+    const accel_status status = from_backend_or_wait(device, options, size, out_pointer);
+    if (status != ACCEL_OK) {
+        accel__deallocate(block);
+        *out_pointer = NULL;
+        return status;
+    }
+    accel_stream_retain(stream);
+    block->home.stream = stream;
+    block->range.begin = (uintptr_t)*out_pointer;
+    block->range.size = size;
+    block->range.kind = options->kind;
+    block->range.device = device;
+    block->range.home = stream;
+    accel__pointers_enter(&block->range);
+    return ACCEL_OK;
+}
+
+accel_status accel_memory_alloc(accel_stream *stream, size_t size,
+                                const accel_memory_options *options, void **out_pointer)
+{
+    if (out_pointer == NULL)
+        return accel__fail_null(__func__, "out_pointer");
+    *out_pointer = NULL;
+    accel_memory_options known = {0};
+    accel_native_stream *native = NULL;
+    accel_status status = accel__options_read(options, &known, sizeof known, __func__);
+    if (status == ACCEL_OK)
+        status = check_options(&known, size);
+    if (status == ACCEL_OK)
+        status = accel__resolve_stream(stream, __func__, &stream);
+    if (status == ACCEL_OK)
+        status = accel__stream_use(stream, __func__, &native);
+    return status == ACCEL_OK && size != 0 ? allocate(stream, size, &known, out_pointer) : status;
+}
+
+/* ---- freeing ---- */
+
+/* Puts a mark behind the use. Without one (no memory, or inside a callback, where some drivers allow
+ * no calls) the block waits until the whole stream is idle. */
+static void mark_use(const accel__block *block, accel__use *use)
+{
+    const accel_backend_event *event = &table_of(block)->event;
+    accel_native_stream *native = use->stream->native;
+    if (native == NULL || accel__callback_depth != 0 || accel__stream_is_idle(use->stream) ||
+        event->create(use->stream->device->native, false, &use->mark) != ACCEL_OK)
+        return;
+    if (event->record(use->mark, native) != ACCEL_OK) {
+        event->destroy(use->mark);
+        use->mark = NULL;
+    }
+}
+
+static void wait_or_give_back(accel__block *block)
+{
+    mark_use(block, &block->home);
+    for (accel__use *use = block->uses; use != NULL; use = use->next)
+        mark_use(block, use);
+    if (is_idle(block)) {
+        give_back(block);
+        return;
+    }
+    atomic_store(&accel__after_synchronize, collect_after_synchronize);
+    accel__mutex_lock(&waiting_mutex);
+    block->next = atomic_load(&waiting);
+    waiting = block;
+    accel__mutex_unlock(&waiting_mutex);
+}
+
+static bool begins_a_range(const void *pointer)
+{
+    accel__range range;
+    return accel__pointers_find(pointer, &range) && range.begin == (uintptr_t)pointer;
+}
+
+accel_status accel_memory_free(void *pointer)
+{
+    if (pointer == NULL)
+        return ACCEL_OK;
+    accel__range *range = begins_a_range(pointer) ? accel__pointers_take(pointer) : NULL;
+    if (range == NULL)
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__,
+                           "%p is not the start of a live allocation: freed twice, inside a block, "
+                           "or not of accel_memory_alloc",
+                           pointer);
+    if (accel__backend_is_forked(range->device->backend))
+        return ACCEL_OK; /* the parent's: nothing of the driver may be touched here */
+    accel__error_mute();
+    wait_or_give_back((accel__block *)range);
+    accel__error_unmute();
+    if (accel__callback_depth == 0)
+        collect();
+    return ACCEL_OK;
+}
+
+/* ---- use on other streams ---- */
+
+typedef struct added_use {
+    accel__use *made; /* taken over by the block, or left where it has that stream already */
+    bool taken;
+} added_use;
+
+static void add_use(accel__range *range, void *user)
+{
+    accel__block *block = (accel__block *)range;
+    added_use *added = user;
+    if (block->home.stream == added->made->stream)
+        return;
+    for (const accel__use *use = block->uses; use != NULL; use = use->next)
+        if (use->stream == added->made->stream)
+            return;
+    added->made->next = block->uses;
+    block->uses = added->made;
+    added->taken = true;
+}
+
+accel_status accel_record_stream(const void *pointer, accel_stream *stream)
+{
+    accel_status status = accel__resolve_stream(stream, __func__, &stream);
+    if (status != ACCEL_OK || pointer == NULL)
+        return status;
+    added_use added = {.made = accel__allocate(sizeof *added.made)};
+    if (added.made == NULL)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, stream->backend->table.name, __func__,
+                           "no memory to note the use of a stream");
+    accel_stream_retain(stream);
+    added.made->stream = stream;
+    if (!accel__pointers_visit(pointer, add_use, &added))
+        status = accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__,
+                             "%p lies in no allocation of accel_memory_alloc", pointer);
+    if (!added.taken) {
+        accel_stream_release(stream);
+        accel__deallocate(added.made);
+    }
+    return status;
+}
