@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * openmp.h: the same loops as in bench/kernels/, under `omp parallel for simd`, compiled with the
+ * flags that the cpu backend compiles kernels with.
+ */
+#ifndef BENCH_OPENMP_H
+#define BENCH_OPENMP_H
+
+/* NULL, or why these functions run on one thread only. */
+const char *bench_openmp_missing(void);
+
+/* An empty parallel region. */
+void bench_openmp_empty(void);
+
+void bench_openmp_saxpy(float *y, const float *x, float a, int count);
+
+void bench_openmp_stencil(float *out, const float *in, int width, int height);
+
+/* Arrays of `count` floats, as in nbody.cl. */
+typedef struct bench_bodies {
+    float *x, *y, *z, *mass;
+    float *ax, *ay, *az;
+    int count;
+    float softening;
+} bench_bodies;
+
+void bench_openmp_nbody(const bench_bodies *bodies);
+
+#endif
