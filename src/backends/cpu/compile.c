@@ -38,13 +38,13 @@ static const char *const flags[] = {
     "-fPIC",
     "-shared",
     "-fvisibility=hidden",
-    "-fno-diagnostics-show-caret",
     "-fno-show-column",
 };
 
 enum {
     FLAG_COUNT = sizeof flags / sizeof flags[0],
     MAX_WORDS = 30,
+    VERSION_SIZE = 256,
     MAX_ARGUMENTS = FLAG_COUNT + MAX_WORDS + 8,
     VERSION_TIMEOUT_MS = 10000,
     COMPILE_TIMEOUT_MS = 120000,
@@ -130,7 +130,7 @@ static void add(command *made, const char *argument)
     made->arguments[made->count++] = (char *)argument; /* exec does not write to them */
 }
 
-/* A wrapper's compiler stands before our flags, options of the user behind them, where they win. */
+/* A wrapper's compiler stands before our flags. */
 static void begin_command(command *made, const compiler *with)
 {
     made->count = 0;
@@ -139,8 +139,13 @@ static void begin_command(command *made, const compiler *with)
         add(made, with->words[i]);
 }
 
-static void add_user_options(command *made, const compiler *with)
+/* Options of the user stand behind ours, where they win. */
+static void add_flags(command *made, const compiler *with, const char *version)
 {
+    for (size_t i = 0; i < FLAG_COUNT; i++)
+        add(made, flags[i]);
+    add(made, strstr(version, "clang") != NULL ? "-fno-caret-diagnostics"
+                                               : "-fno-diagnostics-show-caret");
     size_t first = 0;
     while (first < with->word_count && with->words[first][0] != '-')
         first++;
@@ -166,7 +171,7 @@ static bool print_command(const command *made, char *buffer, size_t capacity)
 static struct {
     accel__mutex mutex; /* guards the rest; a leaf: nothing is locked or called inside */
     char asked[PATH_MAX + 1200];
-    char version[256];
+    char version[VERSION_SIZE];
 } answer;
 
 static bool recall(const char *identity, char *version, size_t capacity)
@@ -202,6 +207,17 @@ static accel_status start_failure(const char *path, int code)
                               strerror_r(code, text, sizeof text), remedy);
 }
 
+static uint32_t compile_timeout_ms(void)
+{
+    uint64_t number;
+    if (!accel__environment_number("ACCEL_CC_TIMEOUT_MS", 1, UINT32_MAX, COMPILE_TIMEOUT_MS,
+                                   &number))
+        accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu",
+                   "ACCEL_CC_TIMEOUT_MS is no number of milliseconds: %d is used",
+                   (int)COMPILE_TIMEOUT_MS);
+    return (uint32_t)number;
+}
+
 /* The first line of --version: with the file's date it tells one compiler from another. */
 static accel_status ask_version(const compiler *with, char *version, size_t capacity)
 {
@@ -221,14 +237,21 @@ static accel_status ask_version(const compiler *with, char *version, size_t capa
     add(&asked, NULL);
     accel__text said = {0};
     accel__process_result result;
-    const bool started = accel__process_run(with->path, asked.arguments, NULL, VERSION_TIMEOUT_MS,
-                                            &said, &result);
+    uint32_t timeout_ms = compile_timeout_ms();
+    if (timeout_ms > VERSION_TIMEOUT_MS)
+        timeout_ms = VERSION_TIMEOUT_MS;
+    const bool started = accel__process_run(with->path, asked.arguments, NULL, timeout_ms, &said,
+                                            &result);
     const char *line = accel__text_string(&said);
     snprintf(version, capacity, "%.*s %lld %lld", (int)strcspn(line, "\n") % 128, line,
              (long long)about.st_mtim.tv_sec, (long long)about.st_size);
     accel__text_release(&said);
     if (!started)
         return start_failure(with->path, result.start_error);
+    if (result.timed_out)
+        return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
+                           "the compiler %s did not answer --version in %u ms: %s", with->path,
+                           timeout_ms, remedy);
     remember(identity, version);
     return ACCEL_OK;
 }
@@ -237,7 +260,7 @@ accel_status accel__cpu_compiler_key(accel_native_device *device, char *buffer, 
 {
     (void)device;
     compiler with;
-    char version[256];
+    char version[VERSION_SIZE];
     accel_status status = find_compiler(&with);
     if (status == ACCEL_OK)
         status = ask_version(&with, version, sizeof version);
@@ -245,9 +268,7 @@ accel_status accel__cpu_compiler_key(accel_native_device *device, char *buffer, 
         return status;
     command made;
     begin_command(&made, &with);
-    for (size_t i = 0; i < FLAG_COUNT; i++)
-        add(&made, flags[i]);
-    add_user_options(&made, &with);
+    add_flags(&made, &with, version);
     const int size = snprintf(buffer, capacity, "abi %d features %016llx version %s command ",
                               ACCEL_CPU_ABI, (unsigned long long)accel__cpu_features_hash(),
                               version);
@@ -263,6 +284,7 @@ accel_status accel__cpu_compiler_key(accel_native_device *device, char *buffer, 
 /* One compilation; lives on the stack of accel__cpu_compile. */
 typedef struct job {
     compiler with;
+    char version[VERSION_SIZE];
     command made;
     accel__scratch scratch;
     char source[sizeof((accel__scratch *)0)->path + 16];
@@ -275,9 +297,7 @@ static void make_command(job *now)
 {
     command *made = &now->made;
     begin_command(made, &now->with);
-    for (size_t i = 0; i < FLAG_COUNT; i++)
-        add(made, flags[i]);
-    add_user_options(made, &now->with);
+    add_flags(made, &now->with, now->version);
     add(made, "-o");
     add(made, now->object);
     add(made, now->source);
@@ -342,17 +362,6 @@ static accel_status hand_over(job *now)
     return status;
 }
 
-static uint32_t compile_timeout_ms(void)
-{
-    uint64_t number;
-    if (!accel__environment_number("ACCEL_CC_TIMEOUT_MS", 1, UINT32_MAX, COMPILE_TIMEOUT_MS,
-                                   &number))
-        accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu",
-                   "ACCEL_CC_TIMEOUT_MS is no number of milliseconds: %d is used",
-                   (int)COMPILE_TIMEOUT_MS);
-    return (uint32_t)number;
-}
-
 static accel_status run_compiler(job *now)
 {
     const uint32_t timeout_ms = compile_timeout_ms();
@@ -383,6 +392,8 @@ accel_status accel__cpu_compile(accel_native_device *device, const char *text, s
     (void)device;
     job now = {.build = build};
     accel_status status = find_compiler(&now.with);
+    if (status == ACCEL_OK)
+        status = ask_version(&now.with, now.version, sizeof now.version);
     if (status == ACCEL_OK)
         status = write_source(&now, text, size);
     if (status == ACCEL_OK) {
