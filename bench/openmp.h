@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * openmp.h: the same loops as in bench/kernels/, under `omp parallel for simd`, compiled with the
- * flags that the cpu backend compiles kernels with.
+ * openmp.h: the same loops as in bench/kernels/, under `omp parallel for simd`, compiled with the flags
+ * of the cpu backend that decide what arithmetic gives.
  */
 #ifndef BENCH_OPENMP_H
 #define BENCH_OPENMP_H
