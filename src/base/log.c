@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/allocate.h"
+#include "base/callback.h"
 #include "base/error.h"
 
 typedef struct setting {
@@ -19,6 +20,8 @@ typedef struct setting {
 } setting;
 
 static _Atomic(setting *) current; /* NULL: silent */
+_Thread_local int accel__callback_depth __attribute__((tls_model("initial-exec")));
+
 static _Thread_local bool in_callback;
 
 accel_status accel_log_set_callback(accel_log_level level, accel_log_callback callback, void *user)
@@ -49,12 +52,9 @@ void accel__log(accel_log_level level, const char *backend, const char *format, 
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    in_callback = true;
+    in_callback = true; /* accel may log while it refuses a call of the callback */
+    accel__callback_depth++;
     now->callback(level, backend != NULL ? backend : "", text, now->user);
+    accel__callback_depth--;
     in_callback = false;
-}
-
-bool accel__log_in_callback(void)
-{
-    return in_callback;
 }

@@ -8,7 +8,4 @@
 void accel__log(accel_log_level level, const char *backend, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* True while the calling thread is inside the log callback. */
-bool accel__log_in_callback(void);
-
 #endif

@@ -116,7 +116,6 @@ static accel_status bind_locked(accel_event *event, accel_stream *stream)
         event->backend->table.event.create(stream->device->native, event->timing, &native);
     if (status != ACCEL_OK)
         return status;
-    event->generation = accel__generation();
     event->device = stream->device;
     atomic_store_explicit(&event->native, native, memory_order_release);
     return ACCEL_OK;

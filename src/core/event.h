@@ -9,7 +9,6 @@
 struct accel_event {
     accel__handle handle;
     _Atomic(uint32_t) references;
-    uint32_t generation; /* of the process that made `native` */
     bool timing;
     accel__backend *backend;
     accel__mutex mutex;             /* guards the first record; a leaf but for the driver's create */

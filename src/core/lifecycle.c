@@ -16,8 +16,6 @@
 #include "core/options.h"
 #include "platform/futex.h"
 
-_Thread_local int accel__callback_depth __attribute__((tls_model("initial-exec")));
-
 /* Bit per backend (number - 1) that this thread is starting or draining. */
 static _Thread_local uint32_t starting;
 

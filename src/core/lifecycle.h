@@ -2,6 +2,7 @@
 #ifndef ACCEL_CORE_LIFECYCLE_H
 #define ACCEL_CORE_LIFECYCLE_H
 
+#include "base/callback.h"
 #include "core/registry.h"
 #include "platform/generation.h"
 
@@ -34,8 +35,6 @@ bool accel__backend_is_started(const accel__backend *backend);
 /* Records ACCEL_ERROR_FORKED, with what to do. */
 accel_status accel__fail_forked(const accel__backend *backend, const char *function);
 
-/* Depth of callbacks of accel that the calling thread is in. */
-extern _Thread_local int accel__callback_depth __attribute__((tls_model("initial-exec")));
 accel_status accel__fail_in_callback(const char *function);
 
 static inline accel_status accel__check_callback(const char *function)

@@ -28,7 +28,6 @@ accel_module *accel__module_make(accel__device *device, const char *function)
     }
     accel__handle_open(&module->handle, ACCEL__HANDLE_MODULE);
     module->references = 1;
-    module->generation = accel__generation();
     module->device = device;
     return module;
 }

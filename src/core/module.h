@@ -19,7 +19,6 @@ struct accel_kernel {
 struct accel_module {
     accel__handle handle;
     _Atomic(uint32_t) references;
-    uint32_t generation; /* of the process that loaded it */
     accel__device *device;
     accel_native_module *native; /* NULL: a failed build, which has only its log */
     uint32_t kernel_count;

@@ -70,7 +70,6 @@ static accel_status open_default(accel_stream *stream, const char *function)
     accel__mutex_lock(&device->mutex);
     const bool first = stream->native == NULL;
     if (first) {
-        stream->generation = accel__generation();
         stream->next = atomic_load(&device->streams);
         device->streams = stream;
         atomic_store_explicit(&stream->native, native, memory_order_release);
@@ -89,6 +88,10 @@ accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
         status = accel__fail_forked(stream->backend, function);
     if (status == ACCEL_OK && stream->native == NULL)
         status = open_default(stream, function);
+    else if (status == ACCEL_OK) /* inherited, and it survives: the backend starts anew here */
+        status = accel__device_use(stream->device, function);
+    if (status == ACCEL_OK)
+        stream->generation = accel__generation();
     *out_native = stream->native;
     return status;
 }

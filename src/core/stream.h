@@ -10,7 +10,7 @@
 struct accel_stream {
     accel__handle handle;
     _Atomic(uint32_t) references; /* the default stream's are not counted */
-    uint32_t generation;          /* of the process that made `native` */
+    _Atomic(uint32_t) generation; /* of the process that made or last took over `native` */
     uint64_t id;                  /* 0: the default stream */
     struct accel__device *device;
     accel__backend *backend;
@@ -31,8 +31,7 @@ static inline accel_status accel__stream_use(accel_stream *stream, const char *f
 {
     *out_native = atomic_load_explicit(&stream->native, memory_order_acquire);
     if (*out_native != NULL && accel__callback_depth == 0 &&
-        (accel__backend_survives_fork(stream->backend) ||
-         stream->generation == accel__generation()))
+        atomic_load_explicit(&stream->generation, memory_order_relaxed) == accel__generation())
         return ACCEL_OK;
     return accel__stream_use_slow(stream, function, out_native);
 }
