@@ -58,7 +58,7 @@ static accel__macro *read_token(accel__preprocessor *pp, accel__token *out_token
     }
     if (!found)
         accel__source_read(pp, out_token);
-    else if (++pp->steps > ACCEL__LIMIT_STEPS)
+    else if (++pp->steps > accel__preprocess_limit.steps)
         accel__pp_limit(pp, out_token, "the source is too large or its macros expand without end");
     if (out_token->kind != ACCEL__TOKEN_IDENTIFIER ||
         (out_token->space_before & ACCEL__TOKEN_NO_EXPAND) != 0)

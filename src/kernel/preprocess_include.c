@@ -25,7 +25,7 @@ static int read_all(int descriptor, accel__text *out_text)
         accel__text_append(out_text, block, (size_t)got);
         if (out_text->failed)
             return ENOMEM;
-        if (got == 0 || out_text->size > ACCEL__LIMIT_TEXT)
+        if (got == 0 || out_text->size > accel__preprocess_limit.text)
             return 0;
     }
 }

@@ -23,14 +23,20 @@
 #include "kernel/token.h"
 
 enum {
-    ACCEL__LIMIT_TOKENS = 16 * 1024 * 1024, /* held at once: unit, macros, running expansions */
-    ACCEL__LIMIT_STEPS = 64 * 1024 * 1024,  /* tokens read from files and expansions */
-    ACCEL__LIMIT_TEXT = 64 * 1024 * 1024,   /* bytes of files, # and ## results */
     ACCEL__LIMIT_INCLUDE_DEPTH = 64,
     ACCEL__LIMIT_INCLUSIONS = 16 * 1024,
     ACCEL__LIMIT_CALL_DEPTH = 200, /* macro calls in arguments of macro calls, and #if nesting */
     ACCEL__LIMIT_ERRORS = 100
 };
+
+/* Variable only because reaching them takes a test under a sanitizer half a minute. */
+typedef struct accel__preprocess_limits {
+    size_t tokens; /* held at once: unit, macros, running expansions */
+    size_t steps;  /* tokens read from files and expansions */
+    size_t text;   /* bytes of files, # and ## results */
+} accel__preprocess_limits;
+
+extern accel__preprocess_limits accel__preprocess_limit;
 
 typedef struct accel__token_list {
     accel__token *tokens;

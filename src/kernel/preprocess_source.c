@@ -42,7 +42,7 @@ void accel__source_lex(accel__preprocessor *pp, accel__token *out_token)
     accel__lexer_next(&source->lexer, out_token);
     out_token->file = source->file;
     out_token->line += source->line_offset;
-    if (++pp->steps > ACCEL__LIMIT_STEPS)
+    if (++pp->steps > accel__preprocess_limit.steps)
         accel__pp_limit(pp, out_token, "the source is too large or its macros expand without end");
     if (out_token->kind == ACCEL__TOKEN_OPEN_COMMENT) {
         accel__pp_error(pp, out_token, "comment without end");

@@ -6,6 +6,9 @@
 #include "base/array.h"
 #include "kernel/preprocess_internal.h"
 
+accel__preprocess_limits accel__preprocess_limit = {
+    .tokens = 16 * 1024 * 1024, .steps = 32 * 1024 * 1024, .text = 64 * 1024 * 1024};
+
 bool accel__pp_out_of_memory(accel__preprocessor *pp)
 {
     pp->diagnostics->out_of_memory = true;
@@ -79,9 +82,9 @@ bool accel__pp_add_token(accel__preprocessor *pp, accel__token_list *list,
 {
     if (pp->fatal)
         return false;
-    if (pp->held >= ACCEL__LIMIT_TOKENS)
-        return accel__pp_limit(pp, token, "more than %d tokens after macro expansion",
-                               ACCEL__LIMIT_TOKENS);
+    if (pp->held >= accel__preprocess_limit.tokens)
+        return accel__pp_limit(pp, token, "more than %zu tokens after macro expansion",
+                               accel__preprocess_limit.tokens);
     void *tokens = list->tokens;
     if (!accel__array_reserve(&tokens, &list->capacity, list->count, 1, sizeof *token))
         return accel__pp_out_of_memory(pp);
@@ -106,9 +109,9 @@ bool accel__pp_count_text(accel__preprocessor *pp, size_t size)
         where.file = source->file;
         where.line = source->lexer.line + source->line_offset;
     }
-    if (size > ACCEL__LIMIT_TEXT - pp->text)
-        return accel__pp_limit(pp, &where, "more than %d MiB of source with its includes",
-                               ACCEL__LIMIT_TEXT / (1024 * 1024));
+    if (size > accel__preprocess_limit.text - pp->text)
+        return accel__pp_limit(pp, &where, "more than %zu bytes of source with its includes",
+                               accel__preprocess_limit.text);
     pp->text += size;
     return true;
 }
