@@ -14,7 +14,7 @@
 
 static accel__exit refuse(const accel__argument *argument, const char *why)
 {
-    return accel__misuse("argument \"%.80s\" %s; see accel run --help", argument->text, why);
+    return accel__cli_misuse("argument \"%.80s\" %s; see accel run --help", argument->text, why);
 }
 
 static const char *after(const char *text, const char *prefix)
@@ -29,7 +29,7 @@ static accel__exit parse_in(accel__argument *argument, const char *rest)
     if (rest[0] == '\0')
         return refuse(argument, "names no file");
     argument->input = strdup(rest);
-    return argument->input != NULL ? ACCEL__EXIT_OK : accel__fail_memory();
+    return argument->input != NULL ? ACCEL__EXIT_OK : accel__cli_fail_memory();
 }
 
 static accel__exit parse_inout(accel__argument *argument, const char *rest)
@@ -44,7 +44,7 @@ static accel__exit parse_inout(accel__argument *argument, const char *rest)
     argument->input = strndup(rest, size);
     argument->output = strdup(output);
     return argument->input != NULL && argument->output != NULL ? ACCEL__EXIT_OK
-                                                               : accel__fail_memory();
+                                                               : accel__cli_fail_memory();
 }
 
 /* "[1024,3]"; nothing and "[]" are one element. */
@@ -92,7 +92,7 @@ static accel__exit parse_out(accel__argument *argument, const char *rest)
     if (!accel__npy_measure(layout, &problem))
         return refuse(argument, "has a shape whose product overflows");
     argument->output = strndup(rest, (size_t)(colon - rest));
-    return argument->output != NULL ? ACCEL__EXIT_OK : accel__fail_memory();
+    return argument->output != NULL ? ACCEL__EXIT_OK : accel__cli_fail_memory();
 }
 
 static accel__exit parse_local(accel__argument *argument, const char *rest)
@@ -112,7 +112,7 @@ static accel__exit parse_values(accel__argument *argument, const char *numbers)
     char *rest = copy;
     bool good = true;
     if (copy == NULL)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     for (char *one = strsep(&rest, ","); good && one != NULL; one = strsep(&rest, ",")) {
         good = argument->lanes < 16 &&
                accel__parse_scalar(one, argument->type, argument->value + argument->lanes * item);
@@ -160,11 +160,11 @@ accel__exit accel__argument_load(accel__argument *argument)
 {
     accel__npy_problem problem;
     if (argument->input != NULL && !accel__npy_read(argument->input, &argument->array, &problem))
-        return accel__fail("%s: %s", argument->input, problem.text);
+        return accel__cli_fail("%s: %s", argument->input, problem.text);
     if (argument->kind == ACCEL__ARGUMENT_OUT) {
         accel__npy_layout layout = argument->array.layout;
         if (!accel__npy_create(&layout, &argument->array, &problem))
-            return accel__fail("%s: %s", argument->output, problem.text);
+            return accel__cli_fail("%s: %s", argument->output, problem.text);
     }
     return ACCEL__EXIT_OK;
 }
@@ -220,8 +220,8 @@ static accel__exit mismatch(const accel__argument *argument, uint32_t index,
 {
     char wanted[64];
     describe(param, wanted, sizeof wanted);
-    return accel__fail("argument %u \"%.80s\" does not fit parameter \"%s\", %s; %s", index + 1,
-                       argument->text, param->name, wanted, advice);
+    return accel__cli_fail("argument %u \"%.80s\" does not fit parameter \"%s\", %s; %s", index + 1,
+                           argument->text, param->name, wanted, advice);
 }
 
 static accel__exit check_array(const accel__argument *argument, uint32_t index,

@@ -53,8 +53,8 @@ static accel__exit read_source(build_request *build, const char *path)
 {
     accel__exit result = accel__kernel_file_read(path, &build->file);
     if (result == ACCEL__EXIT_OK && build->file.kernel_name != NULL)
-        result = accel__misuse("an object holds all kernels of its source; leave out :%s",
-                               build->file.kernel_name);
+        result = accel__cli_misuse("an object holds all kernels of its source; leave out :%s",
+                                   build->file.kernel_name);
     return result;
 }
 
@@ -62,9 +62,9 @@ static accel__exit perform(build_request *build, int count, char **texts)
 {
     accel_device device;
     if (count != 1)
-        return accel__misuse("give one kernel source, not %d; see accel build --help", count);
+        return accel__cli_misuse("give one kernel source, not %d; see accel build --help", count);
     if (build->object_path == NULL)
-        return accel__misuse("-o is missing; name the object to write, like -o kernel.o");
+        return accel__cli_misuse("-o is missing; name the object to write, like -o kernel.o");
     accel__exit result = read_source(build, texts[0]);
     if (result == ACCEL__EXIT_OK)
         result = accel__choose_device(build->device_text, &device);

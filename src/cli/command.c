@@ -17,21 +17,21 @@ int accel__next_option(int argc, char **argv, const char *short_options,
     if (!is_long && optopt > 0 && optopt < 128)
         text = letter;
     if (option == ':')
-        accel__misuse("option %s wants a value; see accel %s --help", text, argv[0]);
+        accel__cli_misuse("option %s wants a value; see accel %s --help", text, argv[0]);
     else
-        accel__misuse("unknown or wrongly used option %s; see accel %s --help", text, argv[0]);
+        accel__cli_misuse("unknown or wrongly used option %s; see accel %s --help", text, argv[0]);
     return ACCEL__OPTION_STOP;
 }
 
 accel__exit accel__print_help(const char *text)
 {
     fputs(text, stdout);
-    return accel__finish_output();
+    return accel__cli_finish_output();
 }
 
 bool accel__option_once(const void *earlier, const char *option)
 {
     if (earlier != NULL)
-        accel__misuse("option %s is given twice; leave one out", option);
+        accel__cli_misuse("option %s is given twice; leave one out", option);
     return earlier == NULL;
 }

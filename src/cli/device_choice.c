@@ -39,9 +39,9 @@ static accel__exit refuse_name(const char *text, accel_status status)
     list_names(names);
     const char *dots = strlen(text) > 40 ? "..." : "";
     if (status == ACCEL_ERROR_INVALID_ARGUMENT)
-        return accel__misuse("\"%.40s%s\" is not the name of a device; valid here: %s", text, dots,
-                             names);
-    return accel__fail("there is no device \"%.40s%s\"; valid here: %s", text, dots, names);
+        return accel__cli_misuse("\"%.40s%s\" is not the name of a device; valid here: %s", text,
+                                 dots, names);
+    return accel__cli_fail("there is no device \"%.40s%s\"; valid here: %s", text, dots, names);
 }
 
 static accel__exit choose_current(accel_device *out_device)
@@ -49,12 +49,12 @@ static accel__exit choose_current(accel_device *out_device)
     int32_t index = 0;
     accel_status status = accel_current_accelerator(true, out_device);
     if (status != ACCEL_OK)
-        return accel__fail_status(status);
+        return accel__cli_fail_status(status);
     if (out_device->backend == ACCEL_BACKEND_NONE)
-        return accel__fail("there is no usable device; see accel list");
+        return accel__cli_fail("there is no usable device; see accel list");
     status = accel_current_device_index(out_device->backend, &index);
     out_device->index = index;
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
 accel__exit accel__choose_device(const char *text, accel_device *out_device)
@@ -68,11 +68,11 @@ accel__exit accel__choose_device(const char *text, accel_device *out_device)
     if (out_device->index == ACCEL_INDEX_NONE) {
         status = accel_current_device_index(out_device->backend, &out_device->index);
         if (status != ACCEL_OK)
-            return accel__fail_status(status);
+            return accel__cli_fail_status(status);
     }
     status = accel_device_count(out_device->backend, &count);
     if (out_device->index < count)
         return ACCEL__EXIT_OK;
     return status == ACCEL_OK ? refuse_name(text, ACCEL_ERROR_NOT_FOUND)
-                              : accel__fail_status(status);
+                              : accel__cli_fail_status(status);
 }

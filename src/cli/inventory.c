@@ -72,7 +72,7 @@ accel__exit accel__inventory_take(accel__inventory *out_inventory)
     uint32_t count = accel_backend_count();
     for (uint32_t backend = 1; backend <= count; backend++)
         if (!add_backend(out_inventory, backend))
-            return accel__fail_memory();
+            return accel__cli_fail_memory();
     return ACCEL__EXIT_OK;
 }
 

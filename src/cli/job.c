@@ -68,14 +68,14 @@ accel__exit accel__job_begin(accel__job *job, accel_device device, bool has_even
     accel_event_options timing = {.struct_size = sizeof timing, .enable_timing = true};
     job->pointers = calloc((size_t)job->argument_count + 1, sizeof *job->pointers);
     if (job->pointers == NULL)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     accel_status status = accel_stream_default(device, &job->stream);
     for (int i = 0; status == ACCEL_OK && has_events && i < 2; i++)
         status = accel_event_create(device, &timing, &job->marks[i]);
     job->times.by_events = has_events;
     if (status == ACCEL_OK)
         status = allocate(job);
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
 /* New arrays are zeroed: what a kernel leaves out must not be what lay in the memory before. */
@@ -99,7 +99,7 @@ accel__exit accel__job_copy_in(accel__job *job)
     if (status == ACCEL_OK)
         status = start_span(job, &copy);
     if (status != ACCEL_OK)
-        return accel__fail_status(status);
+        return accel__cli_fail_status(status);
     for (uint32_t i = 0; status == ACCEL_OK && i < job->argument_count; i++) {
         const accel__argument *argument = &job->arguments[i];
         if (argument->kind != ACCEL__ARGUMENT_OUT && has_array(argument))
@@ -108,7 +108,7 @@ accel__exit accel__job_copy_in(accel__job *job)
     }
     if (status == ACCEL_OK)
         status = stop_span(&copy, &job->times.copy_in);
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
 accel__exit accel__job_copy_out(accel__job *job)
@@ -123,7 +123,7 @@ accel__exit accel__job_copy_out(accel__job *job)
     }
     if (status == ACCEL_OK)
         status = stop_span(&copy, &job->times.copy_out);
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
 /* ---- launches ---- */
@@ -203,8 +203,8 @@ accel__exit accel__job_launch(accel__job *job)
     free(times);
     free(args);
     if (!allocated)
-        return accel__fail_memory();
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__fail_status(status);
+        return accel__cli_fail_memory();
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
 void accel__job_end(accel__job *job)

@@ -61,13 +61,13 @@ void accel__json_set(json_t *object, const char *key, json_t *value)
 accel__exit accel__json_print(json_t *document)
 {
     if (document == NULL)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     int failed = json_dumpf(document, stdout, JSON_INDENT(2));
     json_decref(document);
     if (failed != 0 && ferror(stdout) == 0)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     putchar('\n');
-    return accel__finish_output();
+    return accel__cli_finish_output();
 }
 
 void accel__json_print_failure(void)

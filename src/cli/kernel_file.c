@@ -22,17 +22,18 @@ accel__exit accel__build_options_define(accel__build_options *options, const cha
 {
     size_t size = strcspn(text, "=");
     if (!is_identifier(text, size))
-        return accel__misuse("-D \"%.60s\" does not begin with a macro's name; write -D NAME or "
-                             "-D NAME=VALUE",
-                             text);
+        return accel__cli_misuse(
+            "-D \"%.60s\" does not begin with a macro's name; write -D NAME or "
+            "-D NAME=VALUE",
+            text);
     accel_define *grown = reallocarray(options->defines, options->define_count + 1, sizeof *grown);
     if (grown == NULL)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     options->defines = grown;
     char *name = strndup(text, size);
     char *value = text[size] == '=' ? strdup(text + size + 1) : NULL;
     grown[options->define_count++] = (accel_define){name, value};
-    return name == NULL || (value == NULL && text[size] == '=') ? accel__fail_memory()
+    return name == NULL || (value == NULL && text[size] == '=') ? accel__cli_fail_memory()
                                                                 : ACCEL__EXIT_OK;
 }
 
@@ -41,7 +42,7 @@ accel__exit accel__build_options_include(accel__build_options *options, const ch
     const char **grown = reallocarray(options->include_paths, options->include_path_count + 1,
                                       sizeof *grown);
     if (grown == NULL)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     options->include_paths = grown;
     grown[options->include_path_count++] = path;
     return ACCEL__EXIT_OK;
@@ -99,15 +100,15 @@ accel__exit accel__kernel_file_read(const char *text, accel__kernel_file *out_fi
     static const char elf[4] = {0x7f, 'E', 'L', 'F'};
     memset(out_file, 0, sizeof *out_file);
     if (!split(text, out_file))
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     int descriptor = open(out_file->path, O_RDONLY | O_CLOEXEC);
     bool done = descriptor >= 0 && read_all(descriptor, &out_file->bytes, &out_file->size);
     int code = errno;
     if (descriptor >= 0)
         close(descriptor);
     if (!done)
-        return accel__fail("%s: cannot be read: %s; look at the name and its rights",
-                           out_file->path, strerror(code));
+        return accel__cli_fail("%s: cannot be read: %s; look at the name and its rights",
+                               out_file->path, strerror(code));
     out_file->is_native = out_file->size >= sizeof elf &&
                           memcmp(out_file->bytes, elf, sizeof elf) == 0;
     return ACCEL__EXIT_OK;
@@ -153,18 +154,18 @@ accel__exit accel__kernel_file_load(const accel__kernel_file *file,
     accel_status status;
     *out_module = NULL;
     if (file->is_native && (options->define_count > 0 || options->include_path_count > 0))
-        return accel__misuse("%s is compiled already; leave out -D and -I", file->path);
+        return accel__cli_misuse("%s is compiled already; leave out -D and -I", file->path);
     if (file->is_native) {
         status = accel_module_create_from_native(device, file->bytes, file->size, out_module);
         if (status == ACCEL_OK)
             return ACCEL__EXIT_OK;
-        return accel__fail("%s: %s", file->path, accel_last_error_message());
+        return accel__cli_fail("%s: %s", file->path, accel_last_error_message());
     }
     accel_module_options module_options = make_options(file, options);
     status = accel_module_create_from_source(device, file->bytes, file->size, &module_options,
                                              out_module);
     print_log(*out_module, status != ACCEL_OK);
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
 accel__exit accel__kernel_file_build(const accel__kernel_file *file,
@@ -173,13 +174,13 @@ accel__exit accel__kernel_file_build(const accel__kernel_file *file,
 {
     accel_module *log = NULL;
     if (file->is_native)
-        return accel__misuse("%s is compiled already; give a source file", file->path);
+        return accel__cli_misuse("%s is compiled already; give a source file", file->path);
     accel_module_options module_options = make_options(file, options);
     accel_status status = accel_module_build_native(device, file->bytes, file->size,
                                                     &module_options, out_object, out_size, &log);
     print_log(log, status != ACCEL_OK);
     accel_module_release(log);
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
 /* "saxpy, dot", cut where there are very many. */
@@ -202,16 +203,17 @@ accel__exit accel__kernel_file_find(const accel__kernel_file *file, const accel_
     uint32_t count = accel_module_kernel_count(module);
     list_kernels(module, names, sizeof names);
     if (count == 0)
-        return accel__fail("%s: has no kernel; declare one with __kernel void", file->path);
+        return accel__cli_fail("%s: has no kernel; declare one with __kernel void", file->path);
     if (file->kernel_name == NULL && count > 1)
-        return accel__misuse("%s has several kernels; name one of %s behind a colon, like %s:NAME",
-                             file->path, names, file->path);
+        return accel__cli_misuse(
+            "%s has several kernels; name one of %s behind a colon, like %s:NAME", file->path,
+            names, file->path);
     if (file->kernel_name == NULL)
         return accel_module_get_kernel_at(module, 0, out_kernel) == ACCEL_OK
                    ? ACCEL__EXIT_OK
-                   : accel__fail_status(ACCEL_ERROR_INTERNAL);
+                   : accel__cli_fail_status(ACCEL_ERROR_INTERNAL);
     if (accel_module_get_kernel(module, file->kernel_name, out_kernel) != ACCEL_OK)
-        return accel__fail("%s: has no kernel \"%s\"; it has %s", file->path, file->kernel_name,
-                           names);
+        return accel__cli_fail("%s: has no kernel \"%s\"; it has %s", file->path, file->kernel_name,
+                               names);
     return ACCEL__EXIT_OK;
 }

@@ -148,11 +148,11 @@ static const struct {
     int flags;
 } columns[COLUMN_COUNT] = {
     [COLUMN_DEVICE] = {"DEVICE", 5, 0},
-    [COLUMN_NAME] = {"NAME", 0.4, SCOLS_FL_TRUNC},
+    [COLUMN_NAME] = {"NAME", 0.4, SCOLS_FL_WRAP},
     [COLUMN_KIND] = {"KIND", 3, 0},
     [COLUMN_MEMORY] = {"MEMORY", 6, SCOLS_FL_RIGHT},
     [COLUMN_UNITS] = {"UNITS", 3, SCOLS_FL_RIGHT},
-    [COLUMN_DRIVER] = {"DRIVER", 0.2, SCOLS_FL_TRUNC},
+    [COLUMN_DRIVER] = {"DRIVER", 0.2, SCOLS_FL_WRAP},
 };
 
 /* "15.5 GiB", "" for an unknown size. */
@@ -200,7 +200,7 @@ static accel__exit print_table(const accel__inventory *inventory)
     else if (built)
         built = scols_print_table(table) == 0 || ferror(stdout) != 0;
     scols_unref_table(table);
-    return built ? accel__finish_output() : accel__fail_memory();
+    return built ? accel__cli_finish_output() : accel__cli_fail_memory();
 }
 
 static void print_problems(const accel__inventory *inventory)
@@ -208,7 +208,7 @@ static void print_problems(const accel__inventory *inventory)
     for (size_t i = 0; i < inventory->problem_count; i++) {
         const accel__inventory_problem *problem = &inventory->problems[i];
         const char *what = problem->status == ACCEL_ERROR_CANNOT_TELL ? "cannot tell" : "failed";
-        accel__note("%s: %s: %s", problem->id, what, problem->reason);
+        accel__cli_note("%s: %s: %s", problem->id, what, problem->reason);
     }
 }
 
@@ -228,7 +228,7 @@ accel__exit accel__command_list(int argc, char **argv)
         accel__report_json();
     }
     if (optind < argc)
-        return accel__misuse("\"%s\" is not expected; see accel list --help", argv[optind]);
+        return accel__cli_misuse("\"%s\" is not expected; see accel list --help", argv[optind]);
     accel__inventory inventory;
     accel__exit result = accel__inventory_take(&inventory);
     if (result == ACCEL__EXIT_OK) {

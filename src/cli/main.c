@@ -44,7 +44,7 @@ static accel__exit print_version(void)
 {
     uint32_t version = accel_version();
     printf("accel %u.%u.%u\n", version / 10000, version / 100 % 100, version % 100);
-    return accel__finish_output();
+    return accel__cli_finish_output();
 }
 
 static accel__exit unknown_command(const char *name)
@@ -54,7 +54,7 @@ static accel__exit unknown_command(const char *name)
     for (size_t i = 0; i < COMMAND_COUNT && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
                                  commands[i].name);
-    return accel__misuse("no command \"%s\"; use one of %s", name, names);
+    return accel__cli_misuse("no command \"%s\"; use one of %s", name, names);
 }
 
 /* --help and --version stand alone: with anything behind them the caller meant something else. */
@@ -63,13 +63,13 @@ static accel__exit run_global_option(int argc, char **argv)
     bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
     bool version = strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0;
     if (!help && !version)
-        return accel__misuse("unknown option %s; see accel --help", argv[1]);
+        return accel__cli_misuse("unknown option %s; see accel --help", argv[1]);
     if (argc > 2)
-        return accel__misuse("%s stands alone; leave out \"%s\"", argv[1], argv[2]);
+        return accel__cli_misuse("%s stands alone; leave out \"%s\"", argv[1], argv[2]);
     if (version)
         return print_version();
     print_usage(stdout);
-    return accel__finish_output();
+    return accel__cli_finish_output();
 }
 
 int main(int argc, char **argv)

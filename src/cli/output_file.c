@@ -68,10 +68,10 @@ static void unlink_file(const accel__output_file *file)
 static accel__exit fail(const accel__output_file *file, const char *verb)
 {
     int code = errno;
-    return accel__fail("%s: cannot be %s: %s; %s", file->target, verb, strerror(code),
-                       code == ENOSPC || code == EDQUOT || code == EFBIG
-                           ? "free some space there"
-                           : "look at the directory and its rights");
+    return accel__cli_fail("%s: cannot be %s: %s; %s", file->target, verb, strerror(code),
+                           code == ENOSPC || code == EDQUOT || code == EFBIG
+                               ? "free some space there"
+                               : "look at the directory and its rights");
 }
 
 /* The full name of a file that does not exist yet, in a directory that does: two spellings of one
@@ -100,18 +100,19 @@ static accel__exit find_target(accel__output_file *file, const char *path)
 {
     struct stat status;
     if (path[0] == '\0' || path[strlen(path) - 1] == '/')
-        return accel__fail("\"%s\": is not the name of a file; name another one", path);
+        return accel__cli_fail("\"%s\": is not the name of a file; name another one", path);
     file->target = realpath(path, NULL);
     if (file->target == NULL && errno == ENOENT) {
         if (lstat(path, &status) == 0)
-            return accel__fail("%s: is a link to nowhere; remove it or name another file", path);
+            return accel__cli_fail("%s: is a link to nowhere; remove it or name another file",
+                                   path);
         file->target = full_name(path);
     }
     if (file->target == NULL)
-        return accel__fail("%s: cannot be created: %s; look at the directory and its rights", path,
-                           strerror(errno));
+        return accel__cli_fail("%s: cannot be created: %s; look at the directory and its rights",
+                               path, strerror(errno));
     if (stat(file->target, &status) == 0 && !S_ISREG(status.st_mode))
-        return accel__fail("%s: is not a regular file; name another one", path);
+        return accel__cli_fail("%s: is not a regular file; name another one", path);
     return ACCEL__EXIT_OK;
 }
 
@@ -146,7 +147,7 @@ accel__exit accel__output_file_open(accel__output_file *file, const char *path)
         return result;
     char *name = temporary_name(file->target);
     if (name == NULL)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     if (open_files == NULL)
         install_handlers();
     sigset_t blocked;

@@ -48,7 +48,7 @@ static void keep_failure(char *text)
     last_failure = text;
 }
 
-void accel__note(const char *format, ...)
+void accel__cli_note(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -56,7 +56,7 @@ void accel__note(const char *format, ...)
     va_end(list);
 }
 
-accel__exit accel__fail(const char *format, ...)
+accel__exit accel__cli_fail(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -65,7 +65,7 @@ accel__exit accel__fail(const char *format, ...)
     return ACCEL__EXIT_FAILED;
 }
 
-accel__exit accel__misuse(const char *format, ...)
+accel__exit accel__cli_misuse(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -74,22 +74,22 @@ accel__exit accel__misuse(const char *format, ...)
     return ACCEL__EXIT_USAGE;
 }
 
-accel__exit accel__fail_status(accel_status status)
+accel__exit accel__cli_fail_status(accel_status status)
 {
     const char *message = accel_last_error_message();
-    return accel__fail("%s", message[0] != '\0' ? message : accel_status_text(status));
+    return accel__cli_fail("%s", message[0] != '\0' ? message : accel_status_text(status));
 }
 
-accel__exit accel__fail_memory(void)
+accel__exit accel__cli_fail_memory(void)
 {
-    return accel__fail("out of memory; free some and try again");
+    return accel__cli_fail("out of memory; free some and try again");
 }
 
 static void print_warning(accel_log_level level, const char *backend, const char *text, void *user)
 {
     (void)level;
     (void)user;
-    accel__note("warning: %s%s%s", backend, backend[0] != '\0' ? ": " : "", text);
+    accel__cli_note("warning: %s%s%s", backend, backend[0] != '\0' ? ": " : "", text);
 }
 
 void accel__report_warnings(void)
@@ -107,14 +107,14 @@ const char *accel__report_unprinted_failure(void)
     return json_wanted ? last_failure : NULL;
 }
 
-accel__exit accel__finish_output(void)
+accel__exit accel__cli_finish_output(void)
 {
     json_wanted = false;
     errno = 0;
     bool written = fflush(stdout) == 0 && ferror(stdout) == 0;
     if (!written)
-        return accel__fail("standard output cannot be written: %s; free space there or send it "
-                           "elsewhere",
-                           errno != 0 ? strerror(errno) : "an earlier write failed");
+        return accel__cli_fail("standard output cannot be written: %s; free space there or send it "
+                               "elsewhere",
+                               errno != 0 ? strerror(errno) : "an earlier write failed");
     return ACCEL__EXIT_OK;
 }

@@ -1,5 +1,5 @@
 /* report.h: how the command talks: results on standard output, messages on standard error, one line
- * each, and the exit status. Every sub-command ends through accel__finish_output. */
+ * each, and the exit status. Every sub-command ends through accel__cli_finish_output. */
 #ifndef ACCEL_CLI_REPORT_H
 #define ACCEL_CLI_REPORT_H
 
@@ -16,16 +16,16 @@ void accel__report_command(const char *command);
 
 /* One line on standard error: "what; what to do". Control characters become '?', so a strange file
  * name cannot make two lines of it. */
-void accel__note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void accel__cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* As accel__note, and gives the exit status to end with. */
-accel__exit accel__fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
-accel__exit accel__misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* As accel__cli_note, and gives the exit status to end with. */
+accel__exit accel__cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+accel__exit accel__cli_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The library's own words for its last failure on this thread, which was `status`. */
-accel__exit accel__fail_status(accel_status status);
+accel__exit accel__cli_fail_status(accel_status status);
 
-accel__exit accel__fail_memory(void);
+accel__exit accel__cli_fail_memory(void);
 
 /* Warnings of the library become notes from now on. */
 void accel__report_warnings(void);
@@ -37,6 +37,6 @@ void accel__report_json(void);
 const char *accel__report_unprinted_failure(void);
 
 /* Writes out what standard output still holds. Fails where it cannot be written (full, closed). */
-accel__exit accel__finish_output(void);
+accel__exit accel__cli_finish_output(void);
 
 #endif

@@ -109,20 +109,20 @@ static accel__exit parse_values_of_options(run_request *run)
     const char *rest = "";
     accel__exit result = ACCEL__EXIT_OK;
     if (run->grid_text == NULL)
-        return accel__misuse(
+        return accel__cli_misuse(
             "-g is missing; tell how many work-items the kernel has, like -g 1024");
     if (run->repeat_text != NULL && (!accel__parse_digits(run->repeat_text, &repeat, &rest) ||
                                      *rest != '\0' || repeat == 0 || repeat > REPEAT_MAX))
-        return accel__misuse("--repeat \"%.60s\" is not a number from 1 to %d; correct it",
-                             run->repeat_text, REPEAT_MAX);
+        return accel__cli_misuse("--repeat \"%.60s\" is not a number from 1 to %d; correct it",
+                                 run->repeat_text, REPEAT_MAX);
     run->repeat = (uint32_t)repeat;
     result = accel__shape_parse(run->grid_text, "-g", run->shape.items);
     if (result == ACCEL__EXIT_OK && run->block_text != NULL)
         result = accel__shape_parse(run->block_text, "-l", run->shape.block);
     if (result == ACCEL__EXIT_OK && run->block_text != NULL &&
         (run->shape.block[0] == 0 || run->shape.block[1] == 0 || run->shape.block[2] == 0))
-        result = accel__misuse("-l \"%.60s\" has a 0; a block has at least one work-item",
-                               run->block_text);
+        result = accel__cli_misuse("-l \"%.60s\" has a 0; a block has at least one work-item",
+                                   run->block_text);
     return result;
 }
 
@@ -131,7 +131,7 @@ static accel__exit parse_arguments(run_request *run, int count, char **texts)
     run->arguments = calloc((size_t)count + 1, sizeof *run->arguments);
     run->outputs = calloc((size_t)count + 1, sizeof *run->outputs);
     if (run->arguments == NULL || run->outputs == NULL)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     for (int i = 0; i < count; i++) {
         run->argument_count++;
         accel__exit result = accel__argument_parse(texts[i], &run->arguments[i]);
@@ -159,7 +159,7 @@ static accel__exit prepare_device(run_request *run)
         return result;
     accel_status status = accel_get_device_capability(run->device, &run->capability);
     if (status != ACCEL_OK)
-        return accel__fail_status(status);
+        return accel__cli_fail_status(status);
     return accel__shape_resolve(&run->shape, &run->capability, &run->job.shape);
 }
 
@@ -170,15 +170,16 @@ static accel__exit check_arguments(const run_request *run)
     if (!accel_kernel_has_signature(kernel))
         return ACCEL__EXIT_OK;
     if (count != run->argument_count)
-        return accel__misuse("kernel %s has %u parameter%s, but %u argument%s given; give one for "
-                             "each",
-                             accel_kernel_name(kernel), count, count == 1 ? "" : "s",
-                             run->argument_count, run->argument_count == 1 ? " is" : "s are");
+        return accel__cli_misuse(
+            "kernel %s has %u parameter%s, but %u argument%s given; give one for "
+            "each",
+            accel_kernel_name(kernel), count, count == 1 ? "" : "s", run->argument_count,
+            run->argument_count == 1 ? " is" : "s are");
     for (uint32_t i = 0; i < count; i++) {
         accel_param param;
         accel_status status = accel_kernel_get_param(kernel, i, &param);
         if (status != ACCEL_OK)
-            return accel__fail_status(status);
+            return accel__cli_fail_status(status);
         accel__exit result = accel__argument_check(&run->arguments[i], i, &param);
         if (result != ACCEL__EXIT_OK)
             return result;
@@ -207,7 +208,7 @@ static accel__exit open_outputs(run_request *run)
         for (uint32_t j = 0; result == ACCEL__EXIT_OK && j < i; j++)
             if (run->arguments[j].output != NULL &&
                 accel__output_file_same(&run->outputs[i], &run->outputs[j]))
-                result = accel__misuse("%s would be written twice; name another file", path);
+                result = accel__cli_misuse("%s would be written twice; name another file", path);
         if (result != ACCEL__EXIT_OK)
             return result;
     }
@@ -269,7 +270,7 @@ static accel__exit print_report(const run_request *run)
 static accel__exit perform(run_request *run, int count, char **texts)
 {
     if (count == 0)
-        return accel__misuse("no kernel is given; see accel run --help");
+        return accel__cli_misuse("no kernel is given; see accel run --help");
     accel__exit result = parse_values_of_options(run);
     if (result == ACCEL__EXIT_OK)
         result = parse_arguments(run, count - 1, texts + 1);

@@ -16,7 +16,7 @@ static accel__exit describe_device(accel_device device, device_text *out_text)
     accel_status status = accel_device_format(device, out_text->id, sizeof out_text->id, NULL);
     if (status == ACCEL_OK)
         status = accel_device_describe(device, &out_text->info);
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
 static double milliseconds(uint64_t nanoseconds)
@@ -50,7 +50,7 @@ accel__exit accel__run_report_text(const accel__run_report *report)
                milliseconds(times->kernel_total));
     if (!times->by_events)
         puts("The device cannot time events: copy and kernel are by the host's clock.");
-    return accel__finish_output();
+    return accel__cli_finish_output();
 }
 
 static json_t *dimensions(uint64_t x, uint64_t y, uint64_t z)
@@ -109,7 +109,7 @@ accel__exit accel__run_report_json(const accel__run_report *report)
         return result;
     json_t *object = json_object();
     if (object == NULL)
-        return accel__fail_memory();
+        return accel__cli_fail_memory();
     accel__json_set(object, "device", accel__json_text(device.id));
     accel__json_set(object, "name", accel__json_text(device.info.name));
     accel__json_set(object, "file", accel__json_text(report->file));

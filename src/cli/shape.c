@@ -19,9 +19,10 @@ accel__exit accel__shape_parse(const char *text, const char *option, uint64_t va
         at++;
     }
     if (count == 0 || *at != '\0' || at[-1] == ',')
-        return accel__misuse("%s \"%.60s\" is not one to three whole numbers with commas; write it "
-                             "like %s 1024,16",
-                             option, text, option);
+        return accel__cli_misuse(
+            "%s \"%.60s\" is not one to three whole numbers with commas; write it "
+            "like %s 1024,16",
+            option, text, option);
     return ACCEL__EXIT_OK;
 }
 
@@ -43,7 +44,8 @@ static void pick_block(accel__shape *shape, const accel_device_capability *capab
         limit = capability->max_block_items;
     shape->block[0] = shape->items[0] > 0 ? greatest_divisor(shape->items[0], limit) : 1;
     shape->block[1] = shape->block[2] = 1;
-    accel__note("-l %llu chosen; give -l for another block", (unsigned long long)shape->block[0]);
+    accel__cli_note("-l %llu chosen; give -l for another block",
+                    (unsigned long long)shape->block[0]);
 }
 
 accel__exit accel__shape_resolve(accel__shape *shape, const accel_device_capability *capability,
@@ -56,14 +58,16 @@ accel__exit accel__shape_resolve(accel__shape *shape, const accel_device_capabil
         unsigned long long block = shape->block[i];
         unsigned long long items = shape->items[i];
         if (block == 0)
-            return accel__misuse("-l is 0 in %c; a block has at least one work-item", axis[i]);
+            return accel__cli_misuse("-l is 0 in %c; a block has at least one work-item", axis[i]);
         if (items % block != 0)
-            return accel__misuse("-g %llu is not a multiple of -l %llu in %c; round it up and let "
-                                 "the kernel leave out the rest, or choose another -l",
-                                 items, block, axis[i]);
+            return accel__cli_misuse(
+                "-g %llu is not a multiple of -l %llu in %c; round it up and let "
+                "the kernel leave out the rest, or choose another -l",
+                items, block, axis[i]);
         if (block > capability->max_block[i])
-            return accel__fail("-l %llu in %c is more than the device's %u; choose a smaller block",
-                               block, axis[i], capability->max_block[i]);
+            return accel__cli_fail(
+                "-l %llu in %c is more than the device's %u; choose a smaller block", block,
+                axis[i], capability->max_block[i]);
         out_launch->block[i] = (uint32_t)block;
         out_launch->grid[i] = items / block;
     }
