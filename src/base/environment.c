@@ -24,9 +24,9 @@ bool accel__environment_number(const char *name, uint64_t minimum, uint64_t maxi
         return true;
     uint64_t number = 0;
     for (const char *c = value; *c != '\0'; c++) {
-        if (*c < '0' || *c > '9' || number > (UINT64_MAX - 9) / 10)
+        if (*c < '0' || *c > '9' || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*c - '0'), &number))
             return false;
-        number = number * 10 + (uint64_t)(*c - '0');
     }
     if (number < minimum || number > maximum)
         return false;
