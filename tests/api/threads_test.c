@@ -1,0 +1,244 @@
+/* threads_test.c: several threads share streams, events and devices; each has its own "current".
+ * Also run under ThreadSanitizer. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/kernels.h"
+
+enum { THREADS = 6, ROUNDS = 300 };
+
+static test_kernels on[2];
+static accel_stream *shared;
+static accel_event *event;
+
+typedef struct worker {
+    pthread_t thread;
+    uint32_t number;
+    int result;
+} worker;
+
+static void run_all(void *(*entry)(void *), worker *workers)
+{
+    for (uint32_t i = 0; i < THREADS; i++) {
+        workers[i].number = i;
+        workers[i].result = 1;
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, entry, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(workers[i].result, 0);
+}
+
+#define THREAD_TEST(name)                                                                          \
+    static void *name##_entry(void *user)                                                          \
+    {                                                                                              \
+        worker *self = user;                                                                       \
+        self->result = name(self);                                                                 \
+        return NULL;                                                                               \
+    }                                                                                              \
+    static void test_##name(void **state)                                                          \
+    {                                                                                              \
+        (void)state;                                                                               \
+        static worker workers[THREADS];                                                            \
+        run_all(name##_entry, workers);                                                      \
+    }
+
+/* All queue on one stream: nothing is lost, and each thread's own work is in its order. */
+static test_log log_of_all;
+
+static int one_stream(worker *self)
+{
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        CHECK_QUIET(test_launch_append(&on[0], shared, &log_of_all, self->number << 16 | i) ==
+                    ACCEL_OK);
+    CHECK_QUIET(accel_stream_synchronize(shared) == ACCEL_OK);
+    return 0;
+}
+THREAD_TEST(one_stream)
+
+static void test_the_log_of_one_stream(void **state)
+{
+    (void)state;
+    assert_int_equal(log_of_all.count, THREADS * ROUNDS);
+    uint32_t next[THREADS] = {0};
+    for (uint32_t i = 0; i < THREADS * ROUNDS; i++) {
+        const uint32_t thread = log_of_all.values[i] >> 16;
+        assert_int_equal(log_of_all.values[i] & 0xffff, next[thread]++);
+    }
+}
+
+/* Own streams that wait for each other through events; every thread's sum must come out. */
+static int own_streams(worker *self)
+{
+    const int32_t index = (int32_t)(self->number & 1);
+    accel_stream *stream = NULL;
+    accel_event *mark = NULL;
+    void *memory = NULL;
+    uint32_t back[64];
+    const uint32_t zero = 0;
+    CHECK_QUIET(accel_stream_create(test_cpu_device(index), NULL, &stream) == ACCEL_OK);
+    CHECK_QUIET(accel_event_create(test_cpu_device(index), NULL, &mark) == ACCEL_OK);
+    CHECK_QUIET(accel_memory_alloc(stream, sizeof back, NULL, &memory) == ACCEL_OK);
+    CHECK_QUIET(accel_fill(memory, &zero, 4, sizeof back, stream) == ACCEL_OK);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        CHECK_QUIET(test_launch_add(&on[index], stream, memory, 64, 1) == ACCEL_OK);
+        CHECK_QUIET(accel_event_record(mark, stream) == ACCEL_OK);
+        if (i % 16 == 0)
+            CHECK_QUIET(accel_stream_wait_event(shared, mark) == ACCEL_OK);
+        bool done;
+        CHECK_QUIET(accel_event_query(mark, &done) == ACCEL_OK);
+    }
+    CHECK_QUIET(accel_copy(back, memory, sizeof back, stream) == ACCEL_OK);
+    CHECK_QUIET(accel_event_synchronize(mark) == ACCEL_OK);
+    CHECK_QUIET(accel_stream_synchronize(stream) == ACCEL_OK);
+    for (int i = 0; i < 64; i++)
+        CHECK_QUIET(back[i] == ROUNDS);
+    CHECK_QUIET(accel_memory_free(memory) == ACCEL_OK);
+    accel_event_release(mark);
+    accel_stream_release(stream);
+    return 0;
+}
+THREAD_TEST(own_streams)
+
+/* One event that all record, query, wait for and synchronize at once. */
+static int one_event(worker *self)
+{
+    accel_stream *stream = NULL;
+    CHECK_QUIET(accel_stream_create(test_cpu_device(0), NULL, &stream) == ACCEL_OK);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        bool done;
+        switch ((i + self->number) % 4) {
+        case 0:
+            CHECK_QUIET(test_launch_nothing(&on[0], stream) == ACCEL_OK);
+            CHECK_QUIET(accel_event_record(event, stream) == ACCEL_OK);
+            break;
+        case 1:
+            CHECK_QUIET(accel_event_query(event, &done) == ACCEL_OK);
+            break;
+        case 2:
+            CHECK_QUIET(accel_stream_wait_event(stream, event) == ACCEL_OK);
+            break;
+        default:
+            CHECK_QUIET(accel_event_synchronize(event) == ACCEL_OK);
+            break;
+        }
+    }
+    CHECK_QUIET(accel_stream_synchronize(stream) == ACCEL_OK);
+    accel_stream_release(stream);
+    return 0;
+}
+THREAD_TEST(one_event)
+
+/* Memory is taken on one thread's stream and given back by whoever. */
+static int memory_of_all(worker *self)
+{
+    static _Atomic(uintptr_t) exchange_box[16];
+    uint32_t random = self->number + 1;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        random = random * 1664525u + 1013904223u;
+        void *memory = NULL;
+        CHECK_QUIET(accel_memory_alloc(NULL, 1 + (random >> 8) % 3000, NULL, &memory) == ACCEL_OK);
+        accel_pointer_information information = {.struct_size = sizeof information};
+        CHECK_QUIET(accel_pointer_info(memory, &information) == ACCEL_OK);
+        CHECK_QUIET(information.base == memory);
+        *(unsigned char *)memory = (unsigned char)i;
+        memory = (void *)atomic_exchange(&exchange_box[random >> 28], (uintptr_t)memory);
+        CHECK_QUIET(accel_memory_free(memory) == ACCEL_OK);
+    }
+    for (int i = 0; i < 16; i++)
+        CHECK_QUIET(accel_memory_free((void *)atomic_exchange(&exchange_box[i], 0)) == ACCEL_OK);
+    return 0;
+}
+THREAD_TEST(memory_of_all)
+
+static int own_current(worker *self)
+{
+    const int32_t mine = (int32_t)(self->number & 1);
+    accel_stream *stream = NULL;
+    CHECK_QUIET(accel_stream_create(test_cpu_device(mine), NULL, &stream) == ACCEL_OK);
+    CHECK_QUIET(accel_set_stream(stream) == ACCEL_OK);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        int32_t index = -1;
+        accel_stream *found = NULL;
+        CHECK_QUIET(accel_current_device_index(test_cpu(), &index) == ACCEL_OK && index == mine);
+        CHECK_QUIET(accel_current_stream(ACCEL_DEVICE_CURRENT, &found) == ACCEL_OK);
+        CHECK_QUIET(found == stream);
+        accel_device_scope scope;
+        CHECK_QUIET(accel_device_index_begin(test_cpu_device(1 - mine), &scope) == ACCEL_OK);
+        CHECK_QUIET(accel_current_device_index(test_cpu(), &index) == ACCEL_OK);
+        CHECK_QUIET(index == 1 - mine);
+        accel_device_index_end(&scope);
+        /* Errors are of the thread, too. */
+        CHECK_QUIET(accel_set_device_index(test_cpu_device(100 + mine)) != ACCEL_OK);
+        char number[8];
+        snprintf(number, sizeof number, "%d", 100 + mine);
+        CHECK_QUIET(strstr(accel_last_error_message(), number) != NULL);
+    }
+    accel_stream_release(stream);
+    return 0;
+}
+THREAD_TEST(own_current)
+
+/* References taken and dropped on all threads, the last one anywhere. */
+static int references(worker *self)
+{
+    (void)self;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        accel_stream_retain(shared);
+        accel_event_retain(event);
+        accel_module_retain(on[0].module);
+        CHECK_QUIET(test_launch_nothing(&on[0], shared) == ACCEL_OK);
+        accel_stream_release(shared);
+        accel_event_release(event);
+        accel_module_release(on[0].module);
+    }
+    return accel_synchronize(test_cpu_device(0)) != ACCEL_OK;
+}
+THREAD_TEST(references)
+
+/* Modules come and go while other threads launch. */
+static int modules(worker *self)
+{
+    static test_log log;
+    for (uint32_t i = 0; i < 30; i++) {
+        test_kernels own;
+        CHECK_QUIET(test_kernels_load(test_cpu_device(0), &own) == ACCEL_OK);
+        CHECK_QUIET(test_launch_append(&own, shared, &log, self->number) == ACCEL_OK);
+        test_kernels_unload(&own);
+    }
+    return accel_stream_synchronize(shared) != ACCEL_OK;
+}
+THREAD_TEST(modules)
+
+static int load(void **state)
+{
+    (void)state;
+    return test_kernels_load(test_cpu_device(0), &on[0]) != ACCEL_OK ||
+           test_kernels_load(test_cpu_device(1), &on[1]) != ACCEL_OK ||
+           accel_stream_create(test_cpu_device(0), NULL, &shared) != ACCEL_OK ||
+           accel_event_create(test_cpu_device(0), NULL, &event) != ACCEL_OK;
+}
+
+static int unload(void **state)
+{
+    (void)state;
+    accel_event_release(event);
+    accel_stream_release(shared);
+    test_kernels_unload(&on[0]);
+    test_kernels_unload(&on[1]);
+    return 0;
+}
+
+int main(void)
+{
+    test_environment(2);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_stream), cmocka_unit_test(test_the_log_of_one_stream),
+        cmocka_unit_test(test_own_streams), cmocka_unit_test(test_one_event),
+        cmocka_unit_test(test_memory_of_all), cmocka_unit_test(test_own_current),
+        cmocka_unit_test(test_references), cmocka_unit_test(test_modules),
+    };
+    return cmocka_run_group_tests(tests, load, unload);
+}
