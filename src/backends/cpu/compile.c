@@ -92,27 +92,44 @@ static bool use_value(compiler *found, const char *value)
     return name != NULL && accel__process_find(name, found->path, sizeof found->path);
 }
 
-static accel_status find_compiler(compiler *found)
+/* Looks for the compiler and says nothing. */
+static bool locate(compiler *found)
 {
     static const char *const names[] = {"clang", "gcc", "cc"};
     const char *wanted = accel__environment_path("ACCEL_CC");
-    if (wanted != NULL)
-        return use_value(found, wanted)
-                   ? ACCEL_OK
-                   : accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
-                                 "ACCEL_CC is \"%s\", which is neither a program in PATH nor the "
-                                 "absolute path of one: correct it or unset it",
-                                 wanted);
     const char *usual = accel__environment_path("CC");
+    if (wanted != NULL)
+        return use_value(found, wanted);
     if (usual != NULL && use_value(found, usual))
-        return ACCEL_OK;
-    if (usual != NULL)
-        accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu", "CC is \"%s\", which is no program: passed over",
-                   usual);
+        return true;
     found->word_count = 0;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (accel__process_find(names[i], found->path, sizeof found->path))
-            return ACCEL_OK;
+            return true;
+    return false;
+}
+
+bool accel__cpu_has_compiler(void)
+{
+    compiler found;
+    return locate(&found);
+}
+
+static accel_status find_compiler(compiler *found)
+{
+    const char *wanted = accel__environment_path("ACCEL_CC");
+    const char *usual = accel__environment_path("CC");
+    if (locate(found)) {
+        if (wanted == NULL && usual != NULL && !use_value(&(compiler){0}, usual))
+            accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu",
+                       "CC is \"%s\", which is no program: passed over", usual);
+        return ACCEL_OK;
+    }
+    if (wanted != NULL)
+        return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
+                           "ACCEL_CC is \"%s\", which is neither a program in PATH nor the "
+                           "absolute path of one: correct it or unset it",
+                           wanted);
     return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
                        "no C compiler was found (looked for ACCEL_CC, CC, clang, gcc and cc): %s",
                        remedy);

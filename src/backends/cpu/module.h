@@ -26,6 +26,9 @@ typedef struct accel__cpu_native_function {
     uint32_t alignment;   /* of the packed block: 8 to 64 */
 } accel__cpu_native_function;
 
+/* Whether a compiler is there (a question: starts nothing). */
+bool accel__cpu_has_compiler(void);
+
 /* The kernel group's functions; `device` is only passed on to what a module is unloaded from. */
 accel_status accel__cpu_compiler_key(accel_native_device *device, char *buffer, size_t capacity);
 accel_status accel__cpu_compile(accel_native_device *device, const char *text, size_t size,

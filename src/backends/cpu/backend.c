@@ -1,0 +1,61 @@
+/* backend.c: the table of the cpu backend: kernels are C functions, devices are the processors that the
+ * process may use, device memory is host memory. */
+#include "backends/cpu/device.h"
+#include "backends/cpu/event.h"
+#include "backends/cpu/memory.h"
+#include "backends/cpu/module.h"
+#include "backends/cpu/pool.h"
+#include "backends/cpu/stream.h"
+
+/* Found by the build through the name of the folder. */
+const accel_backend_table *accel__backend_cpu(void);
+
+static const accel_backend_table table = {
+    .struct_size = sizeof(accel_backend_table),
+    .abi = ACCEL_BACKEND_ABI,
+    .name = "cpu",
+    .rank = ACCEL_BACKEND_RANK_CPU,
+    .flags = ACCEL_BACKEND_SURVIVES_FORK | ACCEL_BACKEND_HOST_ACCESS,
+    .discovery = {.probe = accel__cpu_probe,
+                  .start = accel__cpu_pool_configure,
+                  .stop = accel__cpu_pool_stop,
+                  .describe = accel__cpu_describe,
+                  .capability = accel__cpu_capability},
+    .device = {.open = accel__cpu_open,
+               .close = accel__cpu_close,
+               .memory_info = accel__cpu_memory_info},
+    .memory = {.alloc = accel__cpu_memory_alloc,
+               .free = accel__cpu_memory_free,
+               .copy = accel__cpu_memory_copy,
+               .fill = accel__cpu_memory_fill},
+    .stream = {.create = accel__cpu_stream_create,
+               .destroy = accel__cpu_stream_destroy,
+               .query = accel__cpu_stream_query,
+               .synchronize = accel__cpu_stream_synchronize},
+    .event = {.create = accel__cpu_event_create,
+              .destroy = accel__cpu_event_destroy,
+              .record = accel__cpu_event_record,
+              .query = accel__cpu_event_query,
+              .synchronize = accel__cpu_event_synchronize,
+              .wait = accel__cpu_event_wait},
+    .kernel = {.dialect = ACCEL_DIALECT_CPU_C,
+               .compiler_key = accel__cpu_compiler_key,
+               .compile = accel__cpu_compile,
+               .load = accel__cpu_load,
+               .unload = accel__cpu_unload,
+               .function_count = accel__cpu_function_count,
+               .function = accel__cpu_function,
+               .launch = accel__cpu_launch},
+    .timing = {.elapsed = accel__cpu_event_elapsed},
+    .callbacks = {.add = accel__cpu_stream_add_callback},
+    .pinned = {.alloc = accel__cpu_memory_alloc, .free = accel__cpu_memory_free},
+    .priorities = {.range = accel__cpu_priority_range},
+    .peer = {.reachable = accel__cpu_peer_reachable, .copy = accel__cpu_peer_copy},
+    .functions = {.load = accel__cpu_load_functions},
+    .handles = {.stream = accel__cpu_stream_handle, .event = accel__cpu_event_handle},
+};
+
+const accel_backend_table *accel__backend_cpu(void)
+{
+    return &table;
+}

@@ -1,0 +1,46 @@
+/* job.h: one launch that several threads work on. Its executor puts it on the board; idle workers, and
+ * callers that wait for that very queue, join it. They take ranges of blocks until none is left; the
+ * executor takes it off the board and waits for those who are still inside. */
+#ifndef ACCEL_BACKENDS_CPU_JOB_H
+#define ACCEL_BACKENDS_CPU_JOB_H
+
+#include "backends/cpu/execute.h"
+
+enum { ACCEL__CPU_BOARD_SIZE = 16 };
+
+typedef struct accel__cpu_job {
+    const accel__cpu_launch_op *op;
+    const unsigned char *arguments; /* packed */
+    uint64_t block_count;
+    uint64_t least_range; /* blocks that one thread takes at least, where there are that many */
+    uint32_t thread_count; /* that may take part */
+    _Atomic(const char *) error;
+    _Alignas(64) _Atomic(uint64_t) next_block;
+} accel__cpu_job;
+
+/* A place on the board. */
+typedef struct accel__cpu_place {
+    _Alignas(64) _Atomic(uint32_t) word; /* bit 0: taken, 1: open, 2: the executor sleeps; then a count */
+    accel__cpu_job *job;                 /* valid for those who are counted */
+    _Atomic(accel__cpu_queue *) queue;
+} accel__cpu_place;
+
+typedef struct accel__cpu_board {
+    _Alignas(64) _Atomic(uint32_t) open_count;
+    accel__cpu_place places[ACCEL__CPU_BOARD_SIZE];
+} accel__cpu_board;
+
+void accel__cpu_board_reset(accel__cpu_board *board);
+
+/* Runs all blocks of the job. False: no memory; nothing ran. */
+bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                        accel__cpu_job *job);
+
+/* Joins a job, of `queue` only where that is not NULL. False: there was none to join. */
+bool accel__cpu_job_help(accel__cpu_executor *executor, accel__cpu_queue *queue);
+
+/* A cheap clock for decisions. About 2.5 ticks a nanosecond on x86-64; nanoseconds elsewhere. */
+uint64_t accel__cpu_ticks(void);
+uint64_t accel__cpu_ticks_of_ns(uint64_t ns);
+
+#endif

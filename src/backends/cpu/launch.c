@@ -1,0 +1,90 @@
+/* launch.c: kernels into a queue and out of it. */
+#include <string.h>
+
+#include "backends/cpu/execute.h"
+#include "backends/cpu/job.h"
+#include "backends/cpu/pool.h"
+#include "backends/cpu/stream.h"
+#include "base/allocate.h"
+#include "base/error.h"
+
+static void pack(const accel__cpu_native_function *function, const accel_kernel_arg *args,
+                 uint32_t arg_count, unsigned char *target)
+{
+    for (uint32_t i = 0; i < arg_count; i++) {
+        unsigned char *place = target + function->offsets[i];
+        switch (args[i].kind) {
+        case ACCEL_KERNEL_ARG_KIND_VALUE:
+            memcpy(place, args[i].data, args[i].size);
+            break;
+        case ACCEL_KERNEL_ARG_KIND_POINTER:
+            memcpy(place, &args[i].data, sizeof args[i].data);
+            break;
+        case ACCEL_KERNEL_ARG_KIND_LOCAL:
+            memcpy(place, &args[i].size, sizeof args[i].size);
+            break;
+        }
+    }
+}
+
+accel_status accel__cpu_launch(accel_native_stream *stream, accel_native_function *native,
+                               const accel_launch_shape *shape, const accel_kernel_arg *args,
+                               uint32_t arg_count)
+{
+    static const char function[] = "accel_kernel_launch";
+    accel__cpu_native_function *kernel = (accel__cpu_native_function *)native;
+    accel__cpu_queue *queue = NULL;
+    void *block = NULL;
+    uint64_t ticket = 0;
+    accel_status status = accel__cpu_stream_queue(stream, function, &queue);
+    if (status != ACCEL_OK)
+        return status;
+    if (kernel->packed_size > ACCEL__CPU_INLINE_ARGUMENTS) {
+        block = accel__allocate_aligned(kernel->packed_size, 64);
+        if (block == NULL)
+            return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "cpu", function,
+                               "no memory for the arguments of the launch");
+    }
+    status = accel__cpu_queue_reserve(queue, function, &ticket);
+    if (status != ACCEL_OK) {
+        accel__deallocate(block);
+        return status;
+    }
+    accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
+    slot->op = ACCEL__CPU_OP_LAUNCH;
+    slot->has_block = block != NULL;
+    slot->launch.function = kernel;
+    memcpy(slot->launch.grid, shape->grid, sizeof slot->launch.grid);
+    memcpy(slot->launch.block, shape->block, sizeof slot->launch.block);
+    pack(kernel, args, arg_count, block != NULL ? block : slot->arguments);
+    if (block != NULL)
+        slot->block = block;
+    accel__cpu_queue_publish(queue, ticket);
+    return ACCEL_OK;
+}
+
+void accel__cpu_launch_release(accel__cpu_slot *slot)
+{
+    if (slot->has_block != 0)
+        accel__deallocate(slot->block);
+}
+
+void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                               accel__cpu_slot *slot, uint64_t position)
+{
+    const accel__cpu_launch_op *op = &slot->launch;
+    accel__cpu_job job = {
+        .op = op,
+        .arguments = slot->has_block != 0 ? slot->block : slot->arguments,
+        .block_count = op->grid[0] * op->grid[1] * op->grid[2],
+        .thread_count = accel__cpu_thread_count(),
+    };
+    const bool ran = accel__cpu_job_run(executor, queue, &job);
+    const char *error = atomic_load_explicit(&job.error, memory_order_relaxed);
+    if (!ran)
+        accel__cpu_queue_fail(queue, position, ACCEL_ERROR_OUT_OF_HOST_MEMORY,
+                              "no memory for the local memory and scratch of a kernel");
+    else if (error != NULL)
+        accel__cpu_queue_fail(queue, position, ACCEL_ERROR_DEVICE_FAILED, error);
+    accel__cpu_launch_release(slot);
+}

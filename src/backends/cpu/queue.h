@@ -1,0 +1,246 @@
+/* queue.h: the queue behind a stream: a bounded ring of operations that any thread fills and one
+ * executor at a time empties.
+ *
+ * Positions count operations for ever. `state` holds the next free position and whether the queue is
+ * active; a slot is ready once its sequence is its position + 1; `completed` is the first position
+ * that has not passed. A mark "position p" has passed when completed >= p.
+ *
+ * Attendance: an active queue always has at least one attendant who will look at it again and who
+ * holds a reference: an entry in the run queue, a worker, the holder of the claim when HANDOVER is set,
+ * or, while it is suspended, the waiter in the queue it waits for. Whoever makes it inactive needs the
+ * claim, and `state` proves that it is empty; whoever queues on an inactive queue schedules it.
+ *
+ * Fork: a queue belongs to the generation that made it. In a child it is frozen: marks below
+ * `completed` have passed, the others are lost. Streams make themselves a new queue at the first touch.
+ * The memory of a queue is never given back, only used again, so that a reader with a stale pointer
+ * (event.c) reads something harmless.
+ */
+#ifndef ACCEL_BACKENDS_CPU_QUEUE_H
+#define ACCEL_BACKENDS_CPU_QUEUE_H
+
+#include <accel/backend.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backends/cpu/module.h"
+#include "backends/cpu/retire.h"
+#include "platform/mutex.h"
+
+enum {
+    ACCEL__CPU_CAPACITY = 1024,     /* operations; a power of two */
+    ACCEL__CPU_INLINE_ARGUMENTS = 64, /* bytes */
+    ACCEL__CPU_ERROR_TEXT = 160
+};
+
+typedef enum accel__cpu_op {
+    ACCEL__CPU_OP_LAUNCH = 1,
+    ACCEL__CPU_OP_COPY,
+    ACCEL__CPU_OP_FILL,
+    ACCEL__CPU_OP_WAIT,  /* for a mark in another queue */
+    ACCEL__CPU_OP_STAMP, /* the time of an event */
+    ACCEL__CPU_OP_CALL
+} accel__cpu_op;
+
+typedef struct accel__cpu_queue accel__cpu_queue;
+
+typedef struct accel__cpu_launch_op {
+    accel__cpu_native_function *function;
+    uint64_t grid[3];
+    uint32_t block[3];
+} accel__cpu_launch_op;
+
+typedef struct accel__cpu_copy_op {
+    void *destination;
+    const void *source;
+    size_t destination_pitch;
+    size_t source_pitch;
+    size_t width;
+    size_t height;
+} accel__cpu_copy_op;
+
+typedef struct accel__cpu_fill_op {
+    void *destination;
+    size_t size;
+    size_t pattern_size;
+    unsigned char pattern[8];
+} accel__cpu_fill_op;
+
+typedef struct accel__cpu_wait_op {
+    accel__cpu_queue *source; /* counted */
+    uint64_t position;
+} accel__cpu_wait_op;
+
+typedef struct accel__cpu_stamp_op {
+    accel_native_event *event; /* counted */
+} accel__cpu_stamp_op;
+
+typedef struct accel__cpu_call_op {
+    void (*call)(accel_status status, void *user);
+    void *user;
+} accel__cpu_call_op;
+
+/* Two cache lines; the second only where a launch has arguments. */
+typedef struct accel__cpu_slot {
+    _Alignas(64) _Atomic(uint64_t) sequence;
+    uint32_t op;
+    uint32_t has_block; /* the arguments are in a block of their own, whose address is in `block` */
+    union {
+        accel__cpu_launch_op launch;
+        accel__cpu_copy_op copy;
+        accel__cpu_fill_op fill;
+        accel__cpu_wait_op wait;
+        accel__cpu_stamp_op stamp;
+        accel__cpu_call_op call;
+    };
+    union {
+        _Alignas(64) unsigned char arguments[ACCEL__CPU_INLINE_ARGUMENTS];
+        void *block;
+    };
+} accel__cpu_slot;
+
+enum {
+    ACCEL__CPU_CLAIM_FREE = 0,
+    ACCEL__CPU_CLAIM_HELD = 1,
+    ACCEL__CPU_CLAIM_HANDOVER = 2, /* with HELD: the holder is also the attendant */
+    ACCEL__CPU_CLAIM_SUSPENDED = 4
+};
+
+struct accel__cpu_queue {
+    /* Read by everybody, written rarely. */
+    _Alignas(64) uint32_t generation;
+    int32_t level;               /* of priority: 0 is the highest */
+    _Atomic(uint32_t) status;    /* the failure that sticks; the two below were written before it */
+    uint64_t failed_position;    /* of the operation that failed: marks behind it report it */
+    accel__cpu_slot *slots;
+    accel_native_device *device; /* counted */
+    uint64_t serial;             /* order of creation on the device */
+    _Atomic(uint32_t) references;
+
+    /* Written by those who queue. */
+    _Alignas(64) _Atomic(uint64_t) state; /* next position << 1 | active */
+    _Atomic(uint64_t) room;               /* positions below this one are known to be free */
+
+    /* Written by the executor. */
+    _Alignas(64) _Atomic(uint64_t) completed;
+    _Atomic(uint64_t) next_wake; /* the least position in `waiters`; UINT64_MAX for none */
+    _Atomic(uint32_t) claim;
+
+    _Alignas(64) accel__mutex mutex; /* guards `waiters` and next_wake; taken last */
+    accel__cpu_waiter *waiters;
+    accel__cpu_waiter suspension; /* this queue's own place in the list of the one it waits for */
+
+    /* Guarded by the pool's mutex. */
+    accel__cpu_queue *run_next;
+    bool is_in_run_queue;
+
+    /* Guarded by the device's mutex. */
+    accel__cpu_queue *device_next;
+    accel__cpu_queue *device_previous;
+
+    accel__cpu_queue *free_next;
+    char error_text[ACCEL__CPU_ERROR_TEXT];
+};
+
+/* A new queue with one reference, or NULL: no memory. */
+accel__cpu_queue *accel__cpu_queue_create(accel_native_device *device, int32_t priority);
+void accel__cpu_queue_unreference(accel__cpu_queue *queue);
+
+static inline void accel__cpu_queue_reference(accel__cpu_queue *queue)
+{
+    atomic_fetch_add_explicit(&queue->references, 1, memory_order_relaxed);
+}
+
+/* False where the last reference is gone. */
+bool accel__cpu_queue_try_reference(accel__cpu_queue *queue);
+
+/* Makes a failure of the operation at `position` stick, if none does yet. Claim held. */
+void accel__cpu_queue_fail(accel__cpu_queue *queue, uint64_t position, accel_status status,
+                           const char *text);
+
+/* Records and returns the failure that sticks. */
+accel_status accel__cpu_queue_failure(const accel__cpu_queue *queue, const char *function);
+
+static inline bool accel__cpu_queue_passed(accel__cpu_queue *queue, uint64_t position)
+{
+    return atomic_load_explicit(&queue->completed, memory_order_acquire) >= position;
+}
+
+static inline uint64_t accel__cpu_queue_tail(accel__cpu_queue *queue)
+{
+    return atomic_load_explicit(&queue->state, memory_order_relaxed) >> 1;
+}
+
+/* ---- queueing ---- */
+
+accel_status accel__cpu_queue_reserve_slow(accel__cpu_queue *queue, const char *function,
+                                           uint64_t *out_ticket);
+
+/* Takes a place: fill the slot, then publish it; nothing may fail in between. The ticket is the state
+ * before. Waits where the ring is full. Errors: the failure that sticks; SYSTEM and OUT_OF_HOST_MEMORY
+ * where no worker can be started. */
+static inline accel_status accel__cpu_queue_reserve(accel__cpu_queue *queue, const char *function,
+                                                    uint64_t *out_ticket)
+{
+    uint64_t state = atomic_load_explicit(&queue->state, memory_order_relaxed);
+    *out_ticket = state;
+    if (atomic_load_explicit(&queue->status, memory_order_relaxed) == ACCEL_OK && (state & 1) != 0 &&
+        state >> 1 < atomic_load_explicit(&queue->room, memory_order_acquire) &&
+        atomic_compare_exchange_strong_explicit(&queue->state, &state, state + 2,
+                                                memory_order_acq_rel, memory_order_relaxed))
+        return ACCEL_OK;
+    return accel__cpu_queue_reserve_slow(queue, function, out_ticket);
+}
+
+static inline accel__cpu_slot *accel__cpu_queue_slot(accel__cpu_queue *queue, uint64_t position)
+{
+    return &queue->slots[position & (ACCEL__CPU_CAPACITY - 1)];
+}
+
+/* Puts a queue that was inactive on the run queue. */
+void accel__cpu_queue_schedule(accel__cpu_queue *queue);
+
+static inline void accel__cpu_queue_publish(accel__cpu_queue *queue, uint64_t ticket)
+{
+    atomic_store_explicit(&accel__cpu_queue_slot(queue, ticket >> 1)->sequence, (ticket >> 1) + 1,
+                          memory_order_release);
+    if ((ticket & 1) == 0)
+        accel__cpu_queue_schedule(queue);
+}
+
+/* ---- executing ---- */
+
+static inline bool accel__cpu_queue_try_claim(accel__cpu_queue *queue)
+{
+    uint32_t expected = ACCEL__CPU_CLAIM_FREE;
+    return atomic_load_explicit(&queue->claim, memory_order_relaxed) == expected &&
+           atomic_compare_exchange_strong_explicit(&queue->claim, &expected, ACCEL__CPU_CLAIM_HELD,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+/* Gives the claim back, and looks after the queue where that was handed over in the meantime. */
+void accel__cpu_queue_unclaim(accel__cpu_queue *queue);
+
+/* Ends the caller's attendance, and with it its reference. False: it stays, because there is work that
+ * nobody does. */
+bool accel__cpu_queue_leave(accel__cpu_queue *queue);
+
+/* ---- waiting ---- */
+
+/* Has `waiter` told when `position` has passed. False: it has already (waiter unused). */
+bool accel__cpu_queue_add_waiter(accel__cpu_queue *queue, accel__cpu_waiter *waiter,
+                                 uint64_t position);
+
+/* Suspends `queue`, whose claim the caller holds, until `position` of `source` has passed; the claim is
+ * gone then. False: it has passed, nothing changed. */
+bool accel__cpu_queue_suspend(accel__cpu_queue *queue, accel__cpu_queue *source,
+                              uint64_t position);
+
+/* Tells the waiters that have passed. */
+void accel__cpu_queue_notify(accel__cpu_queue *queue);
+
+/* Waits until `position` has passed. With `help` the caller executes what is before it. False: the
+ * process was forked meanwhile, in a callback. */
+bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help);
+
+#endif

@@ -1,0 +1,67 @@
+/* wait.c: a caller that waits for a queue. It executes what its target depends on if nobody else does,
+ * looks on for a moment if somebody does, and then sleeps. */
+#include "backends/cpu/execute.h"
+#include "backends/cpu/job.h"
+#include "backends/cpu/pool.h"
+#include "backends/cpu/queue.h"
+#include "platform/futex.h"
+
+typedef struct sleeper {
+    accel__cpu_waiter waiter;
+    _Atomic(uint32_t) woken;
+} sleeper;
+
+static void wake(accel__cpu_waiter *waiter)
+{
+    _Atomic(uint32_t) *woken = &((sleeper *)waiter)->woken;
+    atomic_store_explicit(woken, 1, memory_order_release);
+    accel__futex_wake_one(woken); /* only the address is used, should the sleeper be gone already */
+}
+
+static void sleep_until(accel__cpu_queue *queue, uint64_t position)
+{
+    sleeper self = {.waiter.passed = wake};
+    if (!accel__cpu_queue_add_waiter(queue, &self.waiter, position))
+        return;
+    while (atomic_load_explicit(&self.woken, memory_order_acquire) == 0)
+        accel__futex_wait(&self.woken, 0, UINT64_MAX);
+}
+
+/* Executes what there is. False: this is a forked child now. */
+static bool drain(accel__cpu_executor *executor, accel__cpu_queue *queue, uint64_t position)
+{
+    switch (accel__cpu_drain(executor, queue, position, UINT32_MAX)) {
+    case ACCEL__CPU_DRAINED:
+        accel__cpu_queue_unclaim(queue);
+        return true;
+    case ACCEL__CPU_SUSPENDED:
+        return true;
+    case ACCEL__CPU_FORKED:
+        break;
+    }
+    return false;
+}
+
+bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help)
+{
+    accel__cpu_executor executor = {0};
+    bool same_process = true;
+    uint64_t deadline = 0;
+    while (same_process && !accel__cpu_queue_passed(queue, position)) {
+        if (help && accel__cpu_queue_try_claim(queue)) {
+            same_process = drain(&executor, queue, position);
+            if (accel__cpu_queue_passed(queue, position))
+                break;
+        } else if (help && accel__cpu_job_help(&executor, queue)) {
+            continue;
+        }
+        const uint64_t now = accel__cpu_ticks();
+        if (deadline == 0)
+            deadline = now + accel__cpu_spin_ticks();
+        else if (now >= deadline && same_process)
+            sleep_until(queue, position);
+        accel__spin_pause();
+    }
+    accel__cpu_executor_end(&executor);
+    return same_process;
+}

@@ -1,0 +1,135 @@
+/* worker.c: what a worker thread does. It takes a queue from the run queue and stays with it while
+ * work keeps coming; it looks at the queue's state once a microsecond only, because each look takes the
+ * cache line from those who queue. When nothing has come for a while it sleeps. */
+#include "backends/cpu/pool.h"
+#include "platform/futex.h"
+
+enum {
+    BUDGET = 64,     /* operations before a look at who else waits */
+    GAP_NS = 1000,   /* between two looks */
+    LATE_NS = 30000  /* a gap that took this long: somebody else needs the processor */
+};
+
+static bool others_wait(const accel__cpu_pool *pool)
+{
+    return atomic_load_explicit(&pool->run_count, memory_order_relaxed) != 0;
+}
+
+static bool is_called(const accel__cpu_pool *pool)
+{
+    return others_wait(pool) || atomic_load_explicit(&pool->stopping, memory_order_relaxed) != 0 ||
+           atomic_load_explicit(&pool->board.open_count, memory_order_relaxed) != 0;
+}
+
+/* Lets a microsecond pass. False where spinning has lasted until `deadline`, or does harm. */
+static bool spin_gap(uint64_t deadline)
+{
+    const uint64_t start = accel__cpu_ticks();
+    const uint64_t end = start + accel__cpu_ticks_of_ns(GAP_NS);
+    uint64_t now = start;
+    while (now < end) {
+        accel__spin_pause();
+        now = accel__cpu_ticks();
+    }
+    return now < deadline && now < start + accel__cpu_ticks_of_ns(LATE_NS);
+}
+
+static bool has_work(accel__cpu_queue *queue)
+{
+    return accel__cpu_queue_tail(queue) !=
+           atomic_load_explicit(&queue->completed, memory_order_relaxed);
+}
+
+/* Attends the queue until it is idle, suspended, or somebody else attends it; the caller's reference
+ * goes with the attendance. False: a callback forked, and this is the child. */
+static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
+{
+    accel__cpu_pool *pool = &accel__cpu_the_pool;
+    uint64_t deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+    bool spins = true;
+    for (;;) {
+        if (has_work(queue) && accel__cpu_queue_try_claim(queue)) {
+            const uint64_t before = atomic_load_explicit(&queue->completed, memory_order_relaxed);
+            const accel__cpu_drained result =
+                accel__cpu_drain(&worker->executor, queue, UINT64_MAX, BUDGET);
+            if (result == ACCEL__CPU_FORKED)
+                return false;
+            if (result == ACCEL__CPU_SUSPENDED) {
+                accel__cpu_queue_unreference(queue);
+                return true;
+            }
+            accel__cpu_queue_unclaim(queue);
+            if (others_wait(pool) && has_work(queue)) {
+                accel__cpu_pool_push(queue); /* behind the others */
+                return true;
+            }
+            if (atomic_load_explicit(&queue->completed, memory_order_relaxed) != before) {
+                deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+                spins = true;
+                continue;
+            } /* else the next operation is reserved, but not published yet */
+        }
+        if ((!spins || is_called(pool)) && accel__cpu_queue_leave(queue))
+            return true;
+        spins = spin_gap(deadline);
+    }
+}
+
+static accel__cpu_queue *pop(accel__cpu_pool *pool)
+{
+    accel__cpu_queue *queue = NULL;
+    if (!others_wait(pool))
+        return NULL;
+    accel__mutex_lock(&pool->mutex);
+    for (int level = 0; queue == NULL && level < ACCEL__CPU_LEVELS; level++) {
+        queue = pool->run_first[level];
+        if (queue != NULL)
+            pool->run_first[level] = queue->run_next;
+    }
+    if (queue != NULL) {
+        queue->is_in_run_queue = false;
+        atomic_fetch_sub(&pool->run_count, 1);
+    }
+    accel__mutex_unlock(&pool->mutex);
+    return queue;
+}
+
+/* Sleeps unless something came up. False: the pool stops. */
+static bool sleep_now(accel__cpu_worker *worker)
+{
+    accel__cpu_pool *pool = &accel__cpu_the_pool;
+    accel__mutex_lock(&pool->mutex);
+    const bool stops = atomic_load(&pool->stopping) != 0 && !others_wait(pool);
+    const bool sleeps = !stops && !is_called(pool);
+    if (sleeps) {
+        atomic_store(&worker->awake, 0);
+        worker->next_sleeper = pool->sleepers;
+        pool->sleepers = worker;
+    }
+    if (sleeps || stops)
+        pool->searching--;
+    accel__mutex_unlock(&pool->mutex);
+    while (sleeps && atomic_load_explicit(&worker->awake, memory_order_acquire) == 0)
+        accel__futex_wait(&worker->awake, 0, UINT64_MAX);
+    return !stops;
+}
+
+void *accel__cpu_worker_run(void *user)
+{
+    accel__cpu_worker *worker = user;
+    accel__cpu_pool *pool = &accel__cpu_the_pool;
+    uint64_t deadline = 0;
+    for (;;) {
+        accel__cpu_queue *queue = pop(pool);
+        if (queue != NULL && !attend(worker, queue))
+            return NULL;
+        if (queue != NULL || accel__cpu_job_help(&worker->executor, NULL)) {
+            deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+            continue;
+        }
+        if (!spin_gap(deadline) && !sleep_now(worker))
+            break;
+    }
+    accel__cpu_executor_end(&worker->executor);
+    return NULL;
+}
