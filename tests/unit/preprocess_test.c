@@ -241,7 +241,7 @@ static void test_macros(void **state)
     gives("#define c(a,b) a ## b\nc(<,<=) c(x,c(1,2)) c(.,5)", "<<= xc ( 1 , 2 ) .5");
     gives("__OPENCL_VERSION__", "120");
     gives("__LINE__\n\n__FILE__ __LINE__", "1 \"source\" 3");
-    gives("#define L __LINE__\n#define f(x) x L\n\nf(\n__LINE__\n)", "4 4");
+    gives("#define L __LINE__\n#define f(x) x L\n\nf(\n__LINE__\n)", "5 4");
     gives("_Pragma(\"unroll  (\\\"4\\\")\") x", "@unroll (\"4\") x");
     gives("#define P(x) _Pragma(#x) y\nP(a  b)", "@a b y");
     gives("a\n#pragma  OPENCL  EXTENSION x : enable // c\nb", "a @OPENCL EXTENSION x : enable b");
