@@ -25,6 +25,7 @@
 
 #include <accel/cpu.h>
 #include <accel/device.h>
+#include <accel/discovery.h>
 #include <accel/kernel.h>
 
 ACCEL_BEGIN_DECLS
@@ -38,7 +39,7 @@ typedef struct accel_native_event accel_native_event;
 typedef struct accel_native_module accel_native_module;
 typedef struct accel_native_function accel_native_function;
 
-/* ---- mandatory: discovery ---- */
+/* ---- discovery: exactly one of the two groups `local` and `drivers` ---- */
 
 typedef struct accel_backend_probe {
     int32_t device_count; /* devices that are certain */
@@ -46,19 +47,63 @@ typedef struct accel_backend_probe {
     char reason[256];     /* also for 0 devices; "" where all is well */
 } accel_backend_probe;
 
-typedef struct accel_backend_discovery {
-    /* A question: reads /proc, /sys, file metadata and the environment, nothing else. Called again
-     * and again until `start`. */
+/* For devices that the asking process can find by itself. All questions: they read /proc, /sys, file
+ * metadata and the environment, nothing else. */
+typedef struct accel_backend_local {
+    /* Called again and again until `start`. */
     void (*probe)(accel_backend_probe *out_probe);
-    /* Brings the runtime up. Called once at a time; after a failure it may be called again, after
-     * `stop` too. */
-    accel_status (*start)(void);
+    /* Also before `start`; struct_size is set and the rest zeroed by the core. */
+    accel_status (*describe)(int32_t index, accel_device_info *out_info);
+    accel_status (*capability)(int32_t index, accel_device_capability *out_capability);
+} accel_backend_local;
+
+/* A driver that only a helper process may load: one library. */
+typedef struct accel_backend_driver {
+    char name[64];     /* short, unique within the backend: "pocl" */
+    char library[512]; /* what is loaded, as given to dlopen */
+    char source[512];  /* the file that names it; "" where none does */
+    uint64_t key;      /* a hash of what its answer depends on: files' identity and times */
+    accel_reason reason; /* what the files say already (LIBRARY_MISSING, …), else NONE */
+    char detail[256];    /* "", or the particulars of the reason */
+} accel_backend_driver;
+
+/* One device as a driver reports it. */
+typedef struct accel_backend_found {
+    accel_device_info info;
+    accel_device_capability capability;
+    int32_t order;   /* devices are listed in this order (GPUs before CPUs), then as drivers report them */
+    int32_t ordinal; /* the driver's own number of the device */
+} accel_backend_found;
+
+/* A device that the backend starts with: index i of the backend is the i-th of the selection. */
+typedef struct accel_backend_selected {
+    const accel_backend_driver *driver;
+    const accel_backend_found *found;
+} accel_backend_selected;
+
+typedef struct accel_backend_drivers {
+    /* A question, at most a microsecond: a hash of the environment variables that `list` and `probe`
+     * depend on. */
+    uint64_t (*stamp)(void);
+    /* A question, by files only: fills at most `capacity` drivers, returns how many there are.
+     * `out_probe` has the reason where there are none. */
+    uint32_t (*list)(accel_backend_driver *out_drivers, uint32_t capacity,
+                     accel_backend_probe *out_probe);
+    /* Runs in the helper, never in the asking process: loads the driver and reports its devices. It
+     * may crash or hang: the helper's supervisor tells. */
+    accel_status (*probe)(const accel_backend_driver *driver,
+                          void (*report)(const accel_backend_found *found, void *user), void *user);
+} accel_backend_drivers;
+
+/* ---- mandatory: discovery ---- */
+
+typedef struct accel_backend_discovery {
+    /* Brings the runtime up. Called once at a time; after a failure it may be called again. `selected`
+     * lives as long as the process; NULL and 0 for a backend with `local`. */
+    accel_status (*start)(const accel_backend_selected *selected, uint32_t count);
     /* All streams are idle. Gives back what can be had again at the next use (threads, caches);
      * objects stay valid. */
     void (*stop)(void);
-    /* Questions, also before `start`; struct_size is set and the rest zeroed by the core. */
-    accel_status (*describe)(int32_t index, accel_device_info *out_info);
-    accel_status (*capability)(int32_t index, accel_device_capability *out_capability);
 } accel_backend_discovery;
 
 /* ---- mandatory: device ---- */
@@ -239,6 +284,8 @@ typedef struct accel_backend_table {
     const char *name; /* lower-case letters, digits and '_', first a letter; at most 31 */
     int32_t rank;
     uint32_t flags;
+    accel_backend_local local;
+    accel_backend_drivers drivers;
     accel_backend_discovery discovery;
     accel_backend_device_group device;
     accel_backend_memory memory;

@@ -18,8 +18,7 @@ typedef struct member {
 #define MEMBER(path) {#path, offsetof(accel_backend_table, path)}
 
 static const member mandatory[] = {
-    MEMBER(discovery.probe),     MEMBER(discovery.start),       MEMBER(discovery.stop),
-    MEMBER(discovery.describe),  MEMBER(discovery.capability),  MEMBER(device.open),
+    MEMBER(discovery.start),     MEMBER(discovery.stop),        MEMBER(device.open),
     MEMBER(device.close),        MEMBER(device.memory_info),    MEMBER(memory.alloc),
     MEMBER(memory.free),         MEMBER(memory.copy),           MEMBER(memory.fill),
     MEMBER(stream.create),       MEMBER(stream.destroy),        MEMBER(stream.query),
@@ -96,12 +95,32 @@ static size_t count_present(const accel_backend_table *table, const group *which
     return found;
 }
 
+/* Exactly one of the two ways of finding devices, whole. */
+static accel_status check_discovery(const accel_backend_table *table)
+{
+    static const group local = GROUP(local);
+    static const group drivers = GROUP(drivers);
+    size_t local_all = 0;
+    size_t drivers_all = 0;
+    const size_t local_found = count_present(table, &local, &local_all);
+    const size_t drivers_found = count_present(table, &drivers, &drivers_all);
+    if (local_found != 0 && local_found != local_all)
+        return refuse(table->name, "only a part of a group is there: ", "local");
+    if (drivers_found != 0 && drivers_found != drivers_all)
+        return refuse(table->name, "only a part of a group is there: ", "drivers");
+    if ((local_found != 0) == (drivers_found != 0))
+        return refuse(table->name, "it needs exactly one of the groups ", "local and drivers");
+    return ACCEL_OK;
+}
+
 accel_status accel__table_complete(const accel_backend_table *table, uint32_t masked,
                                    accel_backend_table *out_table, uint32_t *out_own_groups)
 {
     accel_status status = check_header(table);
     if (status == ACCEL_OK)
         status = check_mandatory(table);
+    if (status == ACCEL_OK)
+        status = check_discovery(table);
     if (status != ACCEL_OK)
         return status;
     *out_table = *table;

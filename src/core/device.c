@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/allocate.h"
-#include "base/environment.h"
 #include "base/error.h"
 #include "core/current.h"
 #include "core/options.h"
@@ -34,32 +33,21 @@ accel_status accel__backend_resolve(accel_backend number, const char *function,
                        accel__registry_count());
 }
 
-/* Whether ACCEL_BACKENDS (a comma-separated list) leaves this backend out. */
-static bool left_out(const accel__backend *backend)
-{
-    const char *list = accel__environment_get("ACCEL_BACKENDS");
-    const size_t size = strlen(backend->table.name);
-    for (const char *rest = list; rest != NULL;) {
-        const size_t word = strcspn(rest, ",");
-        if (word == size && memcmp(rest, backend->table.name, size) == 0)
-            return false;
-        rest = rest[word] == ',' ? rest + word + 1 : NULL;
-    }
-    return list != NULL;
-}
-
 void accel__backend_ask(accel__backend *backend, accel_backend_probe *out_probe)
 {
     *out_probe = (accel_backend_probe){0};
     const int32_t frozen = atomic_load_explicit(&backend->frozen_count, memory_order_acquire);
-    if (frozen >= 0)
+    if (frozen >= 0) {
         out_probe->device_count = frozen;
-    else if (left_out(backend))
-        strcpy(out_probe->reason, "ACCEL_BACKENDS leaves it out");
-    else
-        backend->table.discovery.probe(out_probe);
-    if (out_probe->device_count > ACCEL__DEVICE_MAX)
-        out_probe->device_count = ACCEL__DEVICE_MAX;
+        return;
+    }
+    const accel__inventory *inventory = accel__inventory_get(backend);
+    if (inventory != NULL) {
+        *out_probe = inventory->summary;
+        return;
+    }
+    out_probe->cannot_tell = true;
+    strcpy(out_probe->reason, "the host has too little free memory");
 }
 
 accel_status accel__backend_count(accel__backend *backend, int32_t *out_count,
@@ -152,7 +140,8 @@ static accel_status open_locked(accel__device *device)
         accel__device_capability(device->backend, device->id.index, &device->capability);
     accel_native_device *native = NULL;
     if (status == ACCEL_OK)
-        status = device->backend->table.device.open(device->id.index, &native);
+        status = device->backend->table.device.open(
+            accel__inventory_table_index(device->backend, device->id.index), &native);
     if (status == ACCEL_OK)
         atomic_store_explicit(&device->native, native, memory_order_release);
     return status;
@@ -172,14 +161,54 @@ accel_status accel__device_use(accel__device *device, const char *function)
     return status;
 }
 
+/* What a driver reported of a device in the helper. The count was checked before; only a change of the
+ * environment in between can make this fail. */
+static const accel_backend_found *find_reported(accel__backend *backend, int32_t index,
+                                                const char *function)
+{
+    const accel__inventory *inventory = accel__inventory_get(backend);
+    if (inventory != NULL && index < inventory->summary.device_count)
+        return inventory->visible[index].found;
+    accel__fail(ACCEL_ERROR_OUT_OF_RANGE, backend->table.name, function,
+                "device %d has gone: the environment has changed meanwhile", index);
+    return NULL;
+}
+
+accel_status accel__device_describe(accel__backend *backend, int32_t index,
+                                    accel_device_info *out_info)
+{
+    if (!accel__backend_has_drivers(backend)) {
+        *out_info = (accel_device_info){.struct_size = sizeof *out_info};
+        return backend->table.local.describe(accel__inventory_table_index(backend, index),
+                                             out_info);
+    }
+    const accel_backend_found *found = find_reported(backend, index, "accel_device_describe");
+    if (found == NULL)
+        return ACCEL_ERROR_OUT_OF_RANGE;
+    *out_info = found->info;
+    return ACCEL_OK;
+}
+
 accel_status accel__device_capability(accel__backend *backend, int32_t index,
                                       accel_device_capability *out_capability)
 {
-    *out_capability = (accel_device_capability){.struct_size = sizeof *out_capability};
-    accel_status status = backend->table.discovery.capability(index, out_capability);
-    if (status == ACCEL_OK)
-        status = backend->table.priorities.range(index, &out_capability->priority_lowest,
-                                                 &out_capability->priority_highest);
+    accel_status status = ACCEL_OK;
+    if (accel__backend_has_drivers(backend)) {
+        const accel_backend_found *found = find_reported(backend, index, "capability");
+        if (found == NULL)
+            return ACCEL_ERROR_OUT_OF_RANGE;
+        *out_capability = found->capability;
+    } else {
+        const int32_t table_index = accel__inventory_table_index(backend, index);
+        *out_capability = (accel_device_capability){.struct_size = sizeof *out_capability};
+        status = backend->table.local.capability(table_index, out_capability);
+        if (status == ACCEL_OK)
+            status = backend->table.priorities.range(table_index,
+                                                     &out_capability->priority_lowest,
+                                                     &out_capability->priority_highest);
+    }
+    if (!accel__backend_owns(backend, ACCEL__GROUP_PRIORITIES))
+        out_capability->priority_lowest = out_capability->priority_highest = 0;
     out_capability->timing &= accel__backend_owns(backend, ACCEL__GROUP_TIMING);
     out_capability->pinned_memory &= accel__backend_owns(backend, ACCEL__GROUP_PINNED);
     out_capability->peer_copies &= accel__backend_owns(backend, ACCEL__GROUP_PEER);

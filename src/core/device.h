@@ -47,6 +47,9 @@ static inline bool accel__device_same(accel_device a, accel_device b)
     return a.backend == b.backend && a.index == b.index;
 }
 
+accel_status accel__device_describe(accel__backend *backend, int32_t index,
+                                    accel_device_info *out_info);
+
 /* The capability as accel promises it: the backend's answer with the groups it lacks taken off. */
 accel_status accel__device_capability(accel__backend *backend, int32_t index,
                                       accel_device_capability *out_capability);

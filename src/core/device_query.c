@@ -72,8 +72,8 @@ accel_status accel_device_describe(accel_device device, accel_device_info *out_i
     status = accel__device_resolve(device, __func__, &found);
     if (status != ACCEL_OK)
         return status;
-    accel_device_info info = {.struct_size = sizeof info};
-    status = found->backend->table.discovery.describe(found->id.index, &info);
+    accel_device_info info;
+    status = accel__device_describe(found->backend, found->id.index, &info);
     if (status == ACCEL_OK)
         accel__out_write(out_info, &info, sizeof info);
     return status;
@@ -108,7 +108,8 @@ accel_status accel_get_memory_info(accel_device device, size_t *out_free, size_t
         status = accel__device_use(found, __func__);
     if (status != ACCEL_OK)
         return status;
-    return found->backend->table.device.memory_info(found->id.index, out_free, out_total);
+    return found->backend->table.device.memory_info(
+        accel__inventory_table_index(found->backend, found->id.index), out_free, out_total);
 }
 
 accel_status accel_synchronize(accel_device device)

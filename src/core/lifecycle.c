@@ -85,9 +85,16 @@ static accel_status start(accel__backend *backend, const char *function)
     if (count == 0)
         return status;
     backend->touched_generation = accel__generation();
-    status = backend->table.discovery.start();
+    const accel__inventory *inventory = accel__inventory_get(backend);
+    if (inventory == NULL || inventory->summary.device_count < count)
+        return accel__fail(ACCEL_ERROR_START_FAILED, backend->table.name, function,
+                           "the environment changed while '%s' started", backend->table.name);
+    status = backend->table.discovery.start(
+        accel__backend_has_drivers(backend) ? inventory->selected : NULL,
+        accel__backend_has_drivers(backend) ? (uint32_t)count : 0);
     if (status != ACCEL_OK)
         return status;
+    backend->inventory = (accel__inventory *)inventory; /* whatever others asked meanwhile */
     backend->frozen_count = count;
     backend->started_generation = accel__generation();
     accel__freeze_default_accelerator(backend);

@@ -6,6 +6,7 @@
 #include <accel/backend.h>
 
 #include "core/deferred.h"
+#include "core/inventory.h"
 #include "platform/mutex.h"
 
 enum { ACCEL__BACKEND_MAX = 16, ACCEL__DEVICE_MAX = 256 };
@@ -13,10 +14,16 @@ enum { ACCEL__BACKEND_MAX = 16, ACCEL__DEVICE_MAX = 256 };
 typedef struct accel__device accel__device;
 
 /* A backend and where it is in its life. Found by number; never freed. */
-typedef struct accel__backend {
+struct accel__backend {
     accel_backend number;
     accel_backend_table table; /* completed: no function of it is NULL */
     uint32_t own_groups;       /* bit per optional group that is not a stand-in: accel__group */
+
+    /* inventory.c. The mutex guards the making of snapshots, probes of drivers included; it is taken
+     * with no other lock held. */
+    accel__mutex inventory_mutex;
+    accel__inventory *inventories;            /* every snapshot ever made */
+    _Atomic(accel__inventory *) inventory;    /* the one that holds now */
 
     /* lifecycle.c */
     _Atomic(uint32_t) phase;              /* generation << 3 | accel__phase */
@@ -27,7 +34,7 @@ typedef struct accel__backend {
 
     /* device.c: made at the first question that concerns them, never freed */
     _Atomic(accel__device *) devices[ACCEL__DEVICE_MAX];
-} accel__backend;
+};
 
 /* The optional groups by name, as ACCEL_MASK spells them. */
 typedef enum accel__group {
@@ -44,6 +51,12 @@ typedef enum accel__group {
 static inline bool accel__backend_owns(const accel__backend *backend, accel__group group)
 {
     return (backend->own_groups >> group & 1u) != 0;
+}
+
+/* Whether its devices are found by asking drivers in a helper, not by the asking process. */
+static inline bool accel__backend_has_drivers(const accel__backend *backend)
+{
+    return backend->table.drivers.probe != NULL;
 }
 
 static inline bool accel__backend_survives_fork(const accel__backend *backend)

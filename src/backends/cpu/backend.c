@@ -10,17 +10,23 @@
 /* Found by the build through the name of the folder. */
 const accel_backend_table *accel__backend_cpu(void);
 
+/* There is nothing to select from: processors are no drivers. */
+static accel_status start(const accel_backend_selected *selected, uint32_t count)
+{
+    (void)selected, (void)count;
+    return accel__cpu_pool_configure();
+}
+
 static const accel_backend_table table = {
     .struct_size = sizeof(accel_backend_table),
     .abi = ACCEL_BACKEND_ABI,
     .name = "cpu",
     .rank = ACCEL_BACKEND_RANK_CPU,
     .flags = ACCEL_BACKEND_SURVIVES_FORK | ACCEL_BACKEND_HOST_ACCESS,
-    .discovery = {.probe = accel__cpu_probe,
-                  .start = accel__cpu_pool_configure,
-                  .stop = accel__cpu_pool_stop,
-                  .describe = accel__cpu_describe,
-                  .capability = accel__cpu_capability},
+    .local = {.probe = accel__cpu_probe,
+              .describe = accel__cpu_describe,
+              .capability = accel__cpu_capability},
+    .discovery = {.start = start, .stop = accel__cpu_pool_stop},
     .device = {.open = accel__cpu_open,
                .close = accel__cpu_close,
                .memory_info = accel__cpu_memory_info},

@@ -1,0 +1,360 @@
+/* inventory.c: see inventory.h.
+ *
+ * The cheap look at each question: has a variable changed, is the snapshot younger than a second? Only
+ * then are files looked at again, and only drivers whose variables or files changed are asked again:
+ * one that hung is not asked a second time. */
+#include "core/inventory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/allocate.h"
+#include "base/environment.h"
+#include "base/log.h"
+#include "core/probe.h"
+#include "core/registry.h"
+#include "core/visible.h"
+#include "platform/clock.h"
+
+enum { FRESH_NS = 1000000000 };
+
+/* ---- what the environment says ---- */
+
+/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
+static uint64_t hash(uint64_t seed, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++)
+        seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return (seed ^ (text != NULL)) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t driver_stamp(const accel__backend *backend)
+{
+    uint64_t stamp = UINT64_C(0xcbf29ce484222325);
+    if (!accel__backend_has_drivers(backend))
+        return stamp;
+    stamp ^= backend->table.drivers.stamp();
+    stamp = hash(stamp, accel__environment_path("ACCEL_PROBE"));
+    return hash(stamp, accel__environment_get("ACCEL_PROBE_TIMEOUT_MS"));
+}
+
+/* Unset and empty differ here. */
+static const char *visible_list(void)
+{
+    return getenv("ACCEL_VISIBLE_DEVICES");
+}
+
+/* Whether ACCEL_BACKENDS (a comma-separated list) leaves this backend out. */
+static bool left_out(const accel__backend *backend)
+{
+    const char *list = accel__environment_get("ACCEL_BACKENDS");
+    const size_t size = strlen(backend->table.name);
+    for (const char *rest = list; rest != NULL;) {
+        const size_t word = strcspn(rest, ",");
+        if (word == size && memcmp(rest, backend->table.name, size) == 0)
+            return false;
+        rest = rest[word] == ',' ? rest + word + 1 : NULL;
+    }
+    return list != NULL;
+}
+
+/* ---- building a snapshot ---- */
+
+/* An earlier answer of the same driver, under the same variables and files. */
+static accel__answer *find_answer(const accel__inventory *inventory,
+                                  const accel_backend_driver *driver, uint64_t stamp)
+{
+    for (; inventory != NULL; inventory = inventory->previous)
+        for (uint32_t i = 0; i < inventory->answer_count; i++) {
+            accel__answer *answer = inventory->answers[i];
+            if (answer->stamp == stamp && answer->driver.key == driver->key &&
+                strcmp(answer->driver.library, driver->library) == 0)
+                return answer;
+        }
+    return NULL;
+}
+
+/* Takes over what is known and asks the rest, side by side. False: no memory. */
+static bool ask_drivers(accel__backend *backend, accel__inventory *made,
+                        const accel_backend_driver *drivers, uint32_t count, uint64_t stamp)
+{
+    accel__answer *fresh[ACCEL__DRIVER_MAX];
+    uint32_t fresh_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        accel__answer *answer = find_answer(backend->inventories, &drivers[i], stamp);
+        if (answer == NULL) {
+            answer = accel__allocate(sizeof *answer);
+            if (answer == NULL)
+                return false;
+            answer->driver = drivers[i];
+            answer->stamp = stamp;
+            answer->reason = drivers[i].reason;
+            memcpy(answer->detail, drivers[i].detail, sizeof answer->detail);
+            if (answer->reason == ACCEL_REASON_NONE)
+                fresh[fresh_count++] = answer;
+        }
+        made->answers[made->answer_count++] = answer;
+    }
+    if (fresh_count != 0)
+        accel__probe_drivers(backend, fresh, fresh_count);
+    return true;
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const accel__candidate *left = a;
+    const accel__candidate *right = b;
+    if (left->found->order != right->found->order)
+        return left->found->order < right->found->order ? -1 : 1;
+    return left->physical < right->physical ? -1 : 1;
+}
+
+/* All devices of all drivers, in the order in which they are listed. */
+static int32_t gather(const accel__inventory *made, accel__candidate *candidates)
+{
+    int32_t count = 0;
+    for (uint32_t i = 0; i < made->answer_count; i++)
+        for (uint32_t f = 0; f < made->answers[i]->found_count && count < ACCEL__DEVICE_MAX; f++) {
+            candidates[count] = (accel__candidate){count, made->answers[i],
+                                                   &made->answers[i]->found[f]};
+            count++;
+        }
+    if (count > 1)
+        qsort(candidates, (size_t)count, sizeof *candidates, compare_candidates);
+    for (int32_t i = 0; i < count; i++)
+        candidates[i].physical = i;
+    return count;
+}
+
+/* What `identify` looks at. */
+typedef struct identified {
+    const accel__backend *backend;
+    const accel__candidate *candidates;
+    accel_device_info info; /* of the local device asked about last */
+} identified;
+
+static accel__identity identify(int32_t position, void *user)
+{
+    identified *made = user;
+    const accel_device_info *info = &made->info;
+    if (made->candidates[position].found != NULL)
+        info = &made->candidates[position].found->info;
+    else {
+        made->info = (accel_device_info){.struct_size = sizeof made->info};
+        made->backend->table.local.describe(position, &made->info);
+    }
+    return (accel__identity){info->uuid, info->bus_address};
+}
+
+static bool is_backend(const char *name, size_t size)
+{
+    const uint32_t known = accel__registry_count();
+    for (accel_backend number = 1; number <= known; number++) {
+        const char *other = accel__registry_get(number)->table.name;
+        if (strlen(other) == size && memcmp(other, name, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Keeps of the candidates those that the program may see. False: no memory. */
+static bool keep_visible(accel__backend *backend, accel__inventory *made,
+                         const accel__candidate *candidates, int32_t count)
+{
+    int32_t chosen[ACCEL__DEVICE_MAX];
+    identified known = {.backend = backend, .candidates = candidates};
+    const int32_t visible = accel__visible_apply(
+        visible_list(), backend->table.name, count, identify, &known, is_backend, chosen,
+        made->visible_problem, sizeof made->visible_problem);
+    made->visible = accel__allocate_array((size_t)visible, sizeof *made->visible);
+    made->selected = accel__allocate_array((size_t)visible, sizeof *made->selected);
+    if (made->visible == NULL || made->selected == NULL)
+        return false;
+    for (int32_t i = 0; i < visible; i++) {
+        const accel__candidate *candidate = &candidates[chosen[i]];
+        made->visible[i] = *candidate;
+        if (candidate->found != NULL)
+            made->selected[i] =
+                (accel_backend_selected){&candidate->answer->driver, candidate->found};
+    }
+    made->summary.device_count = visible;
+    made->hidden_count = count - visible;
+    if (made->visible_problem[0] != '\0')
+        accel__log(ACCEL_LOG_LEVEL_WARNING, backend->table.name, "%s", made->visible_problem);
+    return true;
+}
+
+/* The reason for what is missing: a driver that failed makes the answer uncertain. */
+static void judge(accel__inventory *made)
+{
+    for (uint32_t i = 0; i < made->answer_count; i++) {
+        const accel__answer *answer = made->answers[i];
+        if (answer->reason == ACCEL_REASON_NONE || answer->reason == ACCEL_REASON_NO_DEVICE)
+            continue;
+        made->reason = answer->reason;
+        made->summary.cannot_tell |= answer->reason != ACCEL_REASON_LIBRARY_MISSING;
+        snprintf(made->summary.reason, sizeof made->summary.reason, "driver %s: %s%s%.150s",
+                 answer->driver.name, accel_reason_cause(answer->reason),
+                 answer->detail[0] != '\0' ? ": " : "", answer->detail);
+        return;
+    }
+    if (made->summary.device_count == 0 && made->hidden_count != 0) {
+        made->reason = ACCEL_REASON_HIDDEN;
+        snprintf(made->summary.reason, sizeof made->summary.reason,
+                 "ACCEL_VISIBLE_DEVICES hides %d", made->hidden_count);
+    } else if (made->summary.device_count == 0 && made->answer_count != 0)
+        made->reason = ACCEL_REASON_NO_DEVICE;
+}
+
+static bool fill_with_drivers(accel__backend *backend, accel__inventory *made, uint64_t stamp)
+{
+    accel_backend_driver *drivers = accel__allocate_array(ACCEL__DRIVER_MAX, sizeof *drivers);
+    accel__candidate *candidates = accel__allocate_array(ACCEL__DEVICE_MAX, sizeof *candidates);
+    bool ok = drivers != NULL && candidates != NULL;
+    if (ok) {
+        uint32_t count =
+            backend->table.drivers.list(drivers, ACCEL__DRIVER_MAX, &made->summary);
+        count = count < ACCEL__DRIVER_MAX ? count : ACCEL__DRIVER_MAX;
+        if (count == 0)
+            made->reason = ACCEL_REASON_NO_DRIVER;
+        ok = ask_drivers(backend, made, drivers, count, stamp) &&
+             keep_visible(backend, made, candidates, gather(made, candidates));
+    }
+    if (ok)
+        judge(made);
+    accel__deallocate(drivers);
+    accel__deallocate(candidates);
+    return ok;
+}
+
+static bool fill_local(accel__backend *backend, accel__inventory *made)
+{
+    accel_backend_probe *answer = &made->summary;
+    backend->table.local.probe(answer);
+    int32_t count = answer->device_count;
+    count = count < 0 ? 0 : count > ACCEL__DEVICE_MAX ? ACCEL__DEVICE_MAX : count;
+    accel__candidate *candidates = accel__allocate_array((size_t)count, sizeof *candidates);
+    if (candidates == NULL)
+        return false;
+    for (int32_t i = 0; i < count; i++)
+        candidates[i].physical = i;
+    const bool ok = keep_visible(backend, made, candidates, count);
+    if (count == 0)
+        made->reason = ACCEL_REASON_NO_DEVICE;
+    if (ok && answer->reason[0] == '\0')
+        judge(made);
+    accel__deallocate(candidates);
+    return ok;
+}
+
+static void discard(accel__inventory *made)
+{
+    accel__deallocate(made->visible);
+    accel__deallocate(made->selected);
+    accel__deallocate(made);
+}
+
+/* With the backend's inventory mutex held. */
+static accel__inventory *build(accel__backend *backend, uint64_t drivers_stamp, uint64_t stamp)
+{
+    accel__inventory *made = accel__allocate(sizeof *made);
+    bool ok = made != NULL;
+    if (!ok)
+        return NULL;
+    made->stamp = stamp;
+    if (left_out(backend)) {
+        made->reason = ACCEL_REASON_LEFT_OUT;
+        strcpy(made->summary.reason, "ACCEL_BACKENDS leaves it out");
+    } else if (accel__backend_has_drivers(backend))
+        ok = fill_with_drivers(backend, made, drivers_stamp);
+    else
+        ok = fill_local(backend, made);
+    if (!ok) {
+        discard(made);
+        return NULL;
+    }
+    made->checked_ns = accel__clock_ns();
+    made->previous = backend->inventories;
+    return made;
+}
+
+/* Whether the same drivers are there, with unchanged files, as when the snapshot was made. */
+static bool files_are_unchanged(const accel__backend *backend, const accel__inventory *inventory)
+{
+    accel_backend_probe summary = {0};
+    accel_backend_driver *drivers = accel__allocate_array(ACCEL__DRIVER_MAX, sizeof *drivers);
+    if (drivers == NULL)
+        return true;
+    uint32_t count = backend->table.drivers.list(drivers, ACCEL__DRIVER_MAX, &summary);
+    count = count < ACCEL__DRIVER_MAX ? count : ACCEL__DRIVER_MAX;
+    bool same = count == inventory->answer_count;
+    for (uint32_t i = 0; i < count && same; i++) {
+        const accel_backend_driver *before = &inventory->answers[i]->driver;
+        same = before->key == drivers[i].key && strcmp(before->library, drivers[i].library) == 0;
+    }
+    accel__deallocate(drivers);
+    return same;
+}
+
+static bool is_fresh(const accel__backend *backend, const accel__inventory *inventory)
+{
+    return !accel__backend_has_drivers(backend) ||
+           accel__clock_ns() - inventory->checked_ns < FRESH_NS;
+}
+
+/* A snapshot made under the same variables whose files are unchanged, or a new one. With the mutex
+ * held. NULL: no memory. */
+static accel__inventory *find_or_build(accel__backend *backend, uint64_t drivers_stamp,
+                                       uint64_t stamp)
+{
+    for (accel__inventory *old = backend->inventories; old != NULL; old = old->previous)
+        if (old->stamp == stamp &&
+            (is_fresh(backend, old) || files_are_unchanged(backend, old))) {
+            old->checked_ns = accel__clock_ns();
+            return old;
+        }
+    accel__inventory *made = build(backend, drivers_stamp, stamp);
+    if (made != NULL)
+        backend->inventories = made;
+    return made;
+}
+
+static uint64_t full_stamp(const accel__backend *backend, uint64_t drivers_stamp)
+{
+    uint64_t stamp = hash(drivers_stamp, accel__environment_get("ACCEL_BACKENDS"));
+    stamp = hash(stamp, visible_list());
+    if (!accel__backend_has_drivers(backend)) {
+        accel_backend_probe answer = {0};
+        backend->table.local.probe(&answer);
+        stamp = hash(stamp ^ (uint64_t)(uint32_t)answer.device_count, answer.reason);
+    }
+    return stamp;
+}
+
+const accel__inventory *accel__inventory_get(accel__backend *backend)
+{
+    accel__inventory *now = backend->inventory;
+    if (atomic_load_explicit(&backend->frozen_count, memory_order_acquire) >= 0)
+        return now;
+    const uint64_t drivers_stamp = driver_stamp(backend);
+    const uint64_t stamp = full_stamp(backend, drivers_stamp);
+    if (now != NULL && now->stamp == stamp && is_fresh(backend, now))
+        return now;
+    accel__mutex_lock(&backend->inventory_mutex);
+    now = find_or_build(backend, drivers_stamp, stamp);
+    if (now != NULL)
+        backend->inventory = now;
+    accel__mutex_unlock(&backend->inventory_mutex);
+    return now;
+}
+
+int32_t accel__inventory_table_index(accel__backend *backend, int32_t index)
+{
+    if (accel__backend_has_drivers(backend))
+        return index;
+    const accel__inventory *inventory = accel__inventory_get(backend);
+    return inventory != NULL && index < inventory->summary.device_count
+               ? inventory->visible[index].physical
+               : index;
+}
