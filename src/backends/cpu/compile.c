@@ -262,9 +262,13 @@ static accel_status ask_version(const compiler *with, char *version, size_t capa
     const char *line = accel__text_string(&said);
     snprintf(version, capacity, "%.*s %lld %lld", (int)strcspn(line, "\n") % 128, line,
              (long long)about.st_mtim.tv_sec, (long long)about.st_size);
+    const bool lost = said.failed;
     accel__text_release(&said);
     if (!started)
         return start_failure(with->path, result.start_error);
+    if (lost)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "cpu", caller,
+                           "no memory for the compiler's version");
     if (result.timed_out)
         return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
                            "the compiler %s did not answer --version in %u ms: %s", with->path,
