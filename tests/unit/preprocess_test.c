@@ -42,6 +42,9 @@ static void test_tokens(void **state)
 static void test_standard_examples(void **state)
 {
     (void)state;
+    gives(
+        EXAMPLE_3 "f(y+1) + f(f(z)) % t(t(g)(0) + t)(1);",
+        "f ( 2 * ( y + 1 ) ) + f ( 2 * ( f ( 2 * ( z [ 0 ] ) ) ) ) % f ( 2 * ( 0 ) ) + t ( 1 ) ;");
     gives(EXAMPLE_3 "g(x+(3,4)-w) | h 5) & m\n(f)^m(m);",
           "f ( 2 * ( 2 + ( 3 , 4 ) - 0 , 1 ) ) | f ( 2 * ( ~ 5 ) ) & f ( 2 * ( 0 , 1 ) ) ^ m ( 0 , "
           "1 ) ;");
