@@ -1,7 +1,8 @@
 /* compile.c: makes shared objects of finished C text with the system's compiler. Everything happens in
  * a private directory that is gone when the call returns; the object travels in memory.
  *
- * Which compiler: ACCEL_CC, else $CC, clang, gcc, cc, looked up in the absolute entries of PATH. The two
+ * Which compiler: ACCEL_CC, else $CC, gcc, clang, cc, looked up in the absolute entries of PATH. gcc
+ * stands before clang because it vectorises over work-items also where each runs a loop. The two
  * variables may hold more words: options, or a wrapper's compiler ("ccache gcc"). */
 #include <errno.h>
 #include <limits.h>
@@ -95,7 +96,7 @@ static bool use_value(compiler *found, const char *value)
 /* Looks for the compiler and says nothing. */
 static bool locate(compiler *found)
 {
-    static const char *const names[] = {"clang", "gcc", "cc"};
+    static const char *const names[] = {"gcc", "clang", "cc"};
     const char *wanted = accel__environment_path("ACCEL_CC");
     const char *usual = accel__environment_path("CC");
     if (wanted != NULL)
@@ -131,7 +132,7 @@ static accel_status find_compiler(compiler *found)
                            "absolute path of one: correct it or unset it",
                            wanted);
     return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
-                       "no C compiler was found (looked for ACCEL_CC, CC, clang, gcc and cc): %s",
+                       "no C compiler was found (looked for ACCEL_CC, CC, gcc, clang and cc): %s",
                        remedy);
 }
 
