@@ -2,7 +2,9 @@
  * it fails in each way it can, what is refused on loading. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -441,6 +443,42 @@ static void bad_tables_are_refused(void **state)
     accel__cpu_unload(module);
 }
 
+/* ---- several threads ---- */
+
+static void *build_in_thread(void *user)
+{
+    char text[4096];
+    for (int i = 0; i < 3; i++) {
+        accel_native_module *module = NULL;
+        made result = build_text(good_source);
+        if (result.status != ACCEL_OK ||
+            accel__cpu_compiler_key(device, text, sizeof text) != ACCEL_OK ||
+            accel__cpu_load(device, result.object.data, result.object.size, &module) != ACCEL_OK ||
+            accel__cpu_function_count(module) != 2)
+            atomic_fetch_add((atomic_uint *)user, 1);
+        if (module != NULL)
+            accel__cpu_unload(module);
+        release(&result);
+    }
+    return NULL;
+}
+
+static void threads_build_side_by_side(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    atomic_uint failures = 0;
+    const unsigned descriptors = count_descriptors();
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, build_in_thread, &failures), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(failures, 0);
+    assert_int_equal(count_descriptors(), descriptors);
+    assert_int_equal(count_left(), 0);
+}
+
 /* ---- failures inside ---- */
 
 static void failures_leave_nothing(void **state)
@@ -504,6 +542,7 @@ int main(void)
         cmocka_unit_test(foreign_objects_are_refused),
         cmocka_unit_test(features_are_compared),
         cmocka_unit_test(bad_tables_are_refused),
+        cmocka_unit_test(threads_build_side_by_side),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
