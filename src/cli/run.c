@@ -218,6 +218,9 @@ static accel__exit open_outputs(run_request *run)
 static accel__exit work(run_request *run)
 {
     accel__job *job = &run->job;
+    if (run->shape.picked)
+        accel__cli_note("-l %llu chosen; give -l for another block",
+                        (unsigned long long)run->shape.block[0]);
     job->arguments = run->arguments;
     job->argument_count = run->argument_count;
     job->repeat = run->repeat;

@@ -224,17 +224,21 @@ accel_status accel_current_device_idx(accel_backend backend, int32_t *out_index)
     return accel_current_device_index(backend, out_index);
 }
 
-accel_status accel_exchange_device(accel_device device, accel_device *out_previous)
+static accel_status exchange(accel_device device, const char *function, accel_device *out_previous)
 {
-    if (out_previous == NULL)
-        return accel__fail_null(__func__, "out_previous");
     *out_previous = ACCEL_DEVICE(ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE);
-    const accel_status status = resolve_indexed(device, __func__, &device);
+    const accel_status status = resolve_indexed(device, function, &device);
     if (status != ACCEL_OK)
         return status;
     *out_previous = ACCEL_DEVICE(device.backend, accel__current_index(device.backend));
     make_current(device);
     return ACCEL_OK;
+}
+
+accel_status accel_exchange_device(accel_device device, accel_device *out_previous)
+{
+    return out_previous != NULL ? exchange(device, __func__, out_previous)
+                                : accel__fail_null(__func__, "out_previous");
 }
 
 accel_status accel_maybe_exchange_device(accel_device device, accel_device *out_previous)
@@ -262,7 +266,7 @@ accel_status accel_device_index_begin(accel_device device, accel_device_scope *o
     if (device.index == ACCEL_INDEX_NONE)
         return ACCEL_OK;
     const accel_backend before = thread.accelerator;
-    const accel_status status = accel_exchange_device(device, &out_scope->previous);
+    const accel_status status = exchange(device, __func__, &out_scope->previous);
     out_scope->previous_accelerator = before;
     out_scope->active = status == ACCEL_OK;
     return status;

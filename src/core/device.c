@@ -14,6 +14,14 @@ accel_status accel__fail_null(const char *function, const char *what)
     return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "%s is NULL", what);
 }
 
+accel_status accel__fail_no_backend(const char *name, const char *function)
+{
+    char names[256];
+    accel__registry_names(names, sizeof names);
+    return accel__fail(ACCEL_ERROR_NOT_FOUND, NULL, function,
+                       "there is no backend '%.64s'; there are: %s", name, names);
+}
+
 accel_status accel__backend_resolve(accel_backend number, const char *function,
                                     accel__backend **out_backend)
 {

@@ -33,6 +33,8 @@ void accel__backend_ask(accel__backend *backend, accel_backend_probe *out_probe)
 
 /* UNAVAILABLE with the backend's own reason. */
 accel_status accel__fail_no_device(accel__backend *backend, const char *function);
+/* NOT_FOUND, with the names that there are. */
+accel_status accel__fail_no_backend(const char *name, const char *function);
 accel_status accel__fail_null(const char *function, const char *what);
 
 /* Resolves the "current" forms and checks the index against the count. */

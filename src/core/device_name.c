@@ -40,7 +40,8 @@ accel_status accel_device_parse(const char *text, accel_device *out_device)
         return accel__fail_null(__func__, "text");
     const size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     char name[32];
-    if (size == 0 || size >= sizeof name || (text[size] != ':' && text[size] != '\0'))
+    if (size == 0 || text[0] < 'a' || size >= sizeof name ||
+        (text[size] != ':' && text[size] != '\0'))
         return malformed(text);
     memcpy(name, text, size);
     name[size] = '\0';
@@ -48,12 +49,13 @@ accel_status accel_device_parse(const char *text, accel_device *out_device)
     accel_status status = ACCEL_OK;
     if (text[size] == ':')
         status = parse_index(text, text + size + 1, &index);
-    accel_backend backend = ACCEL_BACKEND_NONE;
-    if (status == ACCEL_OK)
-        status = accel_backend_find(name, &backend);
-    if (status == ACCEL_OK)
-        *out_device = ACCEL_DEVICE(backend, index);
-    return status;
+    if (status != ACCEL_OK)
+        return status;
+    const accel__backend *found = accel__registry_find(name);
+    if (found == NULL)
+        return accel__fail_no_backend(name, __func__);
+    *out_device = ACCEL_DEVICE(found->number, index);
+    return ACCEL_OK;
 }
 
 accel_status accel_device_format(accel_device device, char *buffer, size_t capacity,

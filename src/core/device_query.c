@@ -33,10 +33,7 @@ accel_status accel_backend_find(const char *name, accel_backend *out_backend)
         *out_backend = found->number;
         return ACCEL_OK;
     }
-    char names[256];
-    accel__registry_names(names, sizeof names);
-    return accel__fail(ACCEL_ERROR_NOT_FOUND, NULL, __func__,
-                       "there is no backend '%.64s'; there are: %s", name, names);
+    return accel__fail_no_backend(name, __func__);
 }
 
 accel_status accel_device_count(accel_backend backend, int32_t *out_count)

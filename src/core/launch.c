@@ -15,56 +15,11 @@ static accel_status fail_argument(const accel_kernel *kernel, uint32_t index, co
                        param != NULL ? " " : "", param != NULL ? param->name : "", what);
 }
 
-static accel_status check_argument(const accel_kernel *kernel, uint32_t index,
-                                   const accel_kernel_arg *arg, size_t *total)
-{
-    const accel_param *param =
-        kernel->facts.has_signature ? &kernel->facts.params[index] : NULL;
-    size_t bytes = sizeof(void *);
-    if (arg->kind == ACCEL_KERNEL_ARG_KIND_VALUE) {
-        bytes = arg->size;
-        if (arg->data == NULL || arg->size == 0)
-            return fail_argument(kernel, index, "a value without data");
-        if (param != NULL && param->kind == ACCEL_PARAM_KIND_VALUE && param->size != arg->size)
-            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
-                               "'%s', argument %u %s: the value has %zu bytes, the parameter %zu",
-                               kernel->facts.name, index, param->name, arg->size, param->size);
-    } else if (arg->kind == ACCEL_KERNEL_ARG_KIND_LOCAL) {
-        if (arg->size == 0 || arg->size > kernel->device->capability.local_memory_size)
-            return fail_argument(kernel, index, "local memory of 0 bytes or more than there is");
-    } else if (arg->kind != ACCEL_KERNEL_ARG_KIND_POINTER)
-        return fail_argument(kernel, index, "its kind is none of accel_kernel_arg_kind");
-    /* The two enums number their kinds alike. */
-    if (param != NULL && (int)param->kind != (int)arg->kind)
-        return fail_argument(kernel, index,
-                             param->kind == ACCEL_PARAM_KIND_VALUE     ? "a value is wanted"
-                             : param->kind == ACCEL_PARAM_KIND_POINTER ? "a pointer is wanted"
-                                                                       : "local memory is wanted");
-    *total += bytes;
-    return ACCEL_OK;
-}
-
-static accel_status check_arguments(const accel_kernel *kernel, const accel_kernel_arg *args,
-                                    uint32_t arg_count)
-{
-    size_t total = 0;
-    if (args == NULL && arg_count != 0)
-        return accel__fail_null(function, "args");
-    if (kernel->facts.has_signature && kernel->facts.param_count != arg_count)
-        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
-                           "'%s' takes %u arguments, %u were given", kernel->facts.name,
-                           kernel->facts.param_count, arg_count);
-    for (uint32_t i = 0; i < arg_count; i++) {
-        const accel_status status = check_argument(kernel, i, &args[i], &total);
-        if (status != ACCEL_OK)
-            return status;
-        if (total > ACCEL_KERNEL_ARGS_MAX_SIZE)
-            return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
-                               "the arguments of '%s' have more than %d bytes in all",
-                               kernel->facts.name, ACCEL_KERNEL_ARGS_MAX_SIZE);
-    }
-    return ACCEL_OK;
-}
+/* What the arguments seen so far take. */
+typedef struct taken {
+    size_t bytes;
+    size_t local; /* of one block */
+} taken;
 
 static accel_status fail_shape(const accel_kernel *kernel, const char *what,
                                unsigned long long given, unsigned long long limit)
@@ -72,6 +27,78 @@ static accel_status fail_shape(const accel_kernel *kernel, const char *what,
     return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
                        "'%s': %s is %llu, the device's limit is %llu", kernel->facts.name, what,
                        given, limit);
+}
+
+static accel_status check_value(const accel_kernel *kernel, uint32_t index,
+                                const accel_kernel_arg *arg, const accel_param *param)
+{
+    if (arg->data == NULL || arg->size == 0)
+        return fail_argument(kernel, index, "a value without data");
+    if (param == NULL || param->kind != ACCEL_PARAM_KIND_VALUE || param->size == arg->size)
+        return ACCEL_OK;
+    return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
+                       "'%s', argument %u %s: the value has %zu bytes, the parameter %zu",
+                       kernel->facts.name, index, param->name, arg->size, param->size);
+}
+
+static accel_status check_local(const accel_kernel *kernel, uint32_t index,
+                                const accel_kernel_arg *arg, taken *so_far)
+{
+    const size_t limit = kernel->device->capability.local_memory_size;
+    if (arg->size == 0)
+        return fail_argument(kernel, index, "local memory of 0 bytes");
+    if (arg->size > limit || so_far->local > limit - arg->size)
+        return fail_shape(kernel, "the local memory of a block (or more)", arg->size, limit);
+    so_far->local += arg->size;
+    return ACCEL_OK;
+}
+
+static accel_status check_argument(const accel_kernel *kernel, uint32_t index,
+                                   const accel_kernel_arg *arg, taken *so_far)
+{
+    const accel_param *param =
+        kernel->facts.has_signature ? &kernel->facts.params[index] : NULL;
+    size_t bytes = sizeof(void *);
+    accel_status status = ACCEL_OK;
+    if (arg->kind == ACCEL_KERNEL_ARG_KIND_VALUE) {
+        bytes = arg->size;
+        status = check_value(kernel, index, arg, param);
+    } else if (arg->kind == ACCEL_KERNEL_ARG_KIND_LOCAL)
+        status = check_local(kernel, index, arg, so_far);
+    else if (arg->kind != ACCEL_KERNEL_ARG_KIND_POINTER)
+        status = fail_argument(kernel, index, "its kind is none of accel_kernel_arg_kind");
+    if (status != ACCEL_OK)
+        return status;
+    /* The two enums number their kinds alike. */
+    if (param != NULL && (int)param->kind != (int)arg->kind)
+        return fail_argument(kernel, index,
+                             param->kind == ACCEL_PARAM_KIND_VALUE     ? "a value is wanted"
+                             : param->kind == ACCEL_PARAM_KIND_POINTER ? "a pointer is wanted"
+                                                                       : "local memory is wanted");
+    if (bytes > ACCEL_KERNEL_ARGS_MAX_SIZE - so_far->bytes)
+        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
+                           "the arguments of '%s' have more than %d bytes in all",
+                           kernel->facts.name, ACCEL_KERNEL_ARGS_MAX_SIZE);
+    so_far->bytes += bytes;
+    return ACCEL_OK;
+}
+
+static accel_status check_arguments(const accel_kernel *kernel, const accel_kernel_arg *args,
+                                    uint32_t arg_count)
+{
+    taken so_far = {0};
+    if (args == NULL && arg_count != 0)
+        return accel__fail_null(function, "args");
+    if (kernel->facts.has_signature && kernel->facts.param_count != arg_count)
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
+                           "'%s' takes %u arguments, %u were given", kernel->facts.name,
+                           kernel->facts.param_count, arg_count);
+    for (uint32_t i = 0; i < arg_count; i++) {
+        const accel_status status = check_argument(kernel, i, &args[i], &so_far);
+        if (status != ACCEL_OK)
+            return status;
+    }
+    return ACCEL_OK;
 }
 
 static accel_status check_block(const accel_kernel *kernel, const uint32_t block[3])

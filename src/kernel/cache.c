@@ -82,7 +82,7 @@ static void make_name(const accel__cache_key *key, char name[ACCEL__CACHE_NAME_S
         name[2 * i] = digits[key->digest[i] >> 4];
         name[2 * i + 1] = digits[key->digest[i] & 15];
     }
-    memcpy(name + 2 * ACCEL__SHA256_SIZE, ".bin", 5);
+    memcpy(name + ACCEL__CACHE_NAME_SIZE - 4, ".bin", 5);
 }
 
 /* Is this the entry of the key, and whole? */

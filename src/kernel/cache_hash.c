@@ -22,9 +22,9 @@ static uint32_t rotate_right(uint32_t x, int count)
 /* 6.2.2, step 1: the message schedule. */
 static void schedule(const unsigned char *block, uint32_t w[64])
 {
-    for (int t = 0; t < 16; t++)
-        w[t] = (uint32_t)block[4 * t] << 24 | (uint32_t)block[4 * t + 1] << 16 |
-               (uint32_t)block[4 * t + 2] << 8 | block[4 * t + 3];
+    for (int t = 0; t < 16; t++, block += 4)
+        w[t] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 |
+               block[3];
     for (int t = 16; t < 64; t++) {
         const uint32_t sigma0 = rotate_right(w[t - 15], 7) ^ rotate_right(w[t - 15], 18) ^
                                 w[t - 15] >> 3;

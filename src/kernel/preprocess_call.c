@@ -83,6 +83,12 @@ static bool check_count(const call *made)
 
 /* ---- the body ---- */
 
+/* Only macros with arguments have parameters in their body. */
+static bool is_param(const call *made, const accel__token *piece)
+{
+    return made->arguments != NULL && (piece->space_before & ACCEL__TOKEN_PARAM) != 0;
+}
+
 static const accel__token_list *expanded_argument(call *made, uint32_t index)
 {
     argument *wanted = &made->arguments[index];
@@ -119,13 +125,12 @@ static bool append_argument(call *made, const accel__token *piece, bool marked,
 static bool append_piece(call *made, const accel__token *piece, bool marked,
                          accel__token_list *out_list)
 {
-    const bool is_param = (piece->space_before & ACCEL__TOKEN_PARAM) != 0;
     accel__token token = *piece;
-    if (is_param && (piece->space_before & ACCEL__TOKEN_STRINGIZE) != 0) {
+    if (is_param(made, piece) && (piece->space_before & ACCEL__TOKEN_STRINGIZE) != 0) {
         const accel__token_list *written = &made->arguments[piece->line].written;
         if (!accel__macro_stringize(made->pp, written->tokens, written->count, &token))
             return false;
-    } else if (is_param) {
+    } else if (is_param(made, piece)) {
         return append_argument(made, piece, marked, out_list);
     }
     token.space_before &= ACCEL__TOKEN_SPACE;
@@ -138,8 +143,7 @@ static bool is_comma_before_rest(const call *made, uint32_t index)
     const accel__macro *macro = made->macro;
     const accel__token *piece = &macro->body[index];
     return macro->variadic && index > 0 && accel__token_is(piece - 1, ",") &&
-           (piece->space_before & ACCEL__TOKEN_PARAM) != 0 &&
-           (piece->space_before & ACCEL__TOKEN_STRINGIZE) == 0 &&
+           is_param(made, piece) && (piece->space_before & ACCEL__TOKEN_STRINGIZE) == 0 &&
            piece->line == macro->param_count - 1;
 }
 

@@ -6,8 +6,9 @@
 #include "base/array.h"
 #include "kernel/preprocess_internal.h"
 
+#define MI ((size_t)1024 * 1024)
 accel__preprocess_limits accel__preprocess_limit = {
-    .tokens = 16 * 1024 * 1024, .steps = 32 * 1024 * 1024, .text = 64 * 1024 * 1024};
+    .tokens = 16 * MI, .steps = 32 * MI, .text = 64 * MI};
 
 bool accel__pp_out_of_memory(accel__preprocessor *pp)
 {

@@ -11,6 +11,7 @@ static test_kernels kernels;
 static accel_stream *stream;
 static void *memory;
 static accel_event *event;
+static accel_stream *other_stream;
 
 typedef struct record {
     _Atomic(uint32_t) calls;
@@ -115,7 +116,7 @@ static void try_everything(accel_stream *on, accel_status status, void *user)
     inside.status[n++] = accel_stream_synchronize(on);
     inside.status[n++] = accel_synchronize(ACCEL_DEVICE_CURRENT);
     inside.status[n++] = accel_stream_wait_event(on, event);
-    inside.status[n++] = accel_stream_wait_stream(on, on);
+    inside.status[n++] = accel_stream_wait_stream(on, other_stream);
     inside.status[n++] = accel_stream_add_callback(on, no_callback, NULL);
     inside.status[n++] = accel_memory_alloc(on, 64, NULL, &block);
     inside.status[n++] = accel_shutdown();
@@ -245,6 +246,7 @@ static int load(void **state)
     (void)state;
     return test_kernels_load(test_cpu_device(0), &kernels) != ACCEL_OK ||
            accel_stream_create(test_cpu_device(0), NULL, &stream) != ACCEL_OK ||
+           accel_stream_default(test_cpu_device(0), &other_stream) != ACCEL_OK ||
            accel_memory_alloc(stream, 256, NULL, &memory) != ACCEL_OK ||
            accel_event_create(test_cpu_device(0), NULL, &event) != ACCEL_OK;
 }

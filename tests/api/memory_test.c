@@ -222,15 +222,15 @@ static void test_record_stream_holds_a_free_back(void **state)
     accel_stream *home = NULL;
     accel_stream *user = NULL;
     OK(accel_stream_create(test_cpu_device(0), NULL, &home));
-    OK(accel_stream_create(test_cpu_device(1), NULL, &user));
+    OK(accel_stream_create(test_cpu_device(0), NULL, &user));
     uint32_t *memory = allocate(home, 4 * 256);
     const uint32_t zero = 0;
     OK(accel_fill(memory, &zero, 4, 4 * 256, home));
     OK(accel_stream_synchronize(home));
     test_gate gate = {0};
     uint32_t host[256];
-    OK(test_launch_gate(&on[1], user, &gate));
-    OK(test_launch_add(&on[1], user, memory, 256, 9));
+    OK(test_launch_gate(&on[0], user, &gate));
+    OK(test_launch_add(&on[0], user, memory, 256, 9));
     OK(accel_copy(host, memory, sizeof host, user));
     OK(accel_record_stream(memory + 100, user)); /* a pointer into it will do */
     OK(accel_memory_free(memory));

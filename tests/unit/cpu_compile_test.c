@@ -2,7 +2,9 @@
  * it fails in each way it can, what is refused on loading. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +17,10 @@
 #include "support/check.h"
 #include "support/process.h"
 #include "unit/fault_sweep.h"
+
+const accel_backend_table *accel__backend_cpu(void);
+
+static accel_native_device *device; /* modules are unloaded from it */
 
 static const char good_source[] =
     "#include <stddef.h>\n#include <stdint.h>\n"
@@ -58,7 +64,7 @@ static made build_text(const char *text)
 {
     made result = {0};
     const accel_backend_build build = {.user = &result, .object = take_object, .log = take_log};
-    result.status = accel__cpu_compile(NULL, text, strlen(text), &build);
+    result.status = accel__cpu_compile(device, text, strlen(text), &build);
     return result;
 }
 
@@ -112,7 +118,7 @@ static void objects_are_made_and_loaded(void **state)
     made result = build_text(good_source);
     OK(result.status);
     accel_native_module *module;
-    OK(accel__cpu_load(NULL, result.object.data, result.object.size, &module));
+    OK(accel__cpu_load(device, result.object.data, result.object.size, &module));
     assert_int_equal(accel__cpu_function_count(module), 2);
     accel_backend_function one;
     accel_backend_function two;
@@ -217,7 +223,7 @@ static void failing_compilers_are_explained(void **state)
 
 static void key(char *buffer, size_t capacity)
 {
-    OK(accel__cpu_compiler_key(NULL, buffer, capacity));
+    OK(accel__cpu_compiler_key(device, buffer, capacity));
 }
 
 static void the_compiler_is_chosen(void **state)
@@ -241,7 +247,7 @@ static void the_compiler_is_chosen(void **state)
     setenv("CC", "env cc", 1); /* a wrapper */
     expect_build(good_source, ACCEL_OK, NULL);
     setenv("ACCEL_CC", "no-such-compiler-here", 1); /* this one is an order */
-    FAILS(accel__cpu_compiler_key(NULL, other, sizeof other), ACCEL_ERROR_NO_COMPILER,
+    FAILS(accel__cpu_compiler_key(device, other, sizeof other), ACCEL_ERROR_NO_COMPILER,
           "accel_module_create_from_source");
     assert_non_null(strstr(accel_last_error_message(), "no-such-compiler-here"));
     expect_build(good_source, ACCEL_ERROR_NO_COMPILER, NULL);
@@ -251,7 +257,7 @@ static void the_compiler_is_chosen(void **state)
     expect_build(good_source, ACCEL_ERROR_NO_COMPILER, NULL);
     assert_non_null(strstr(accel_last_error_message(), "accel build"));
     setenv("PATH", path, 1);
-    FAILS(accel__cpu_compiler_key(NULL, other, 40), ACCEL_ERROR_NO_COMPILER,
+    FAILS(accel__cpu_compiler_key(device, other, 40), ACCEL_ERROR_NO_COMPILER,
           "accel_module_create_from_source");
     if (before != NULL)
         setenv("CC", before, 1);
@@ -322,7 +328,7 @@ static void expect_unloadable(const char *text, const char *part)
     made result = build_text(text);
     OK(result.status);
     accel_native_module *module;
-    FAILS(accel__cpu_load(NULL, result.object.data, result.object.size, &module),
+    FAILS(accel__cpu_load(device, result.object.data, result.object.size, &module),
           ACCEL_ERROR_INVALID_ARGUMENT, "accel_module_create_from_native");
     assert_null(module);
     if (strstr(accel_last_error_message(), part) == NULL)
@@ -334,7 +340,7 @@ static void foreign_objects_are_refused(void **state)
 {
     (void)state;
     accel_native_module *module;
-    FAILS(accel__cpu_load(NULL, "PTX", 3, &module), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel__cpu_load(device, "PTX", 3, &module), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_module_create_from_native");
     expect_unloadable("int f;\n", "exports no accel_cpu_module");
     expect_unloadable("extern const struct { unsigned abi, count; const void *kernels; }\n"
@@ -376,7 +382,7 @@ static void features_are_compared(void **state)
         assert_non_null(inside);
         inside[size - 1] = '?';
         accel_native_module *module;
-        FAILS(accel__cpu_load(NULL, result.object.data, result.object.size, &module),
+        FAILS(accel__cpu_load(device, result.object.data, result.object.size, &module),
               ACCEL_ERROR_INVALID_ARGUMENT, "accel_module_create_from_native");
         assert_non_null(strstr(accel_last_error_message(), "which this machine lacks"));
     }
@@ -422,19 +428,55 @@ static void bad_tables_are_refused(void **state)
     accel_native_module *module;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         const accel_cpu_kernel table[2] = {good, bad[i].kernel};
-        FAILS(accel__cpu_load_functions(NULL, table, 2, &module), ACCEL_ERROR_INVALID_ARGUMENT,
+        FAILS(accel__cpu_load_functions(device, table, 2, &module), ACCEL_ERROR_INVALID_ARGUMENT,
               "accel_module_create_from_functions");
         if (strstr(accel_last_error_message(), bad[i].part) == NULL)
             fail_msg("\"%s\" is not in: %s", bad[i].part, accel_last_error_message());
     }
-    FAILS(accel__cpu_load_functions(NULL, NULL, 1, &module), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel__cpu_load_functions(device, NULL, 1, &module), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_module_create_from_functions");
-    FAILS(accel__cpu_load_functions(NULL, &good, 0, &module), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel__cpu_load_functions(device, &good, 0, &module), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_module_create_from_functions");
     const accel_cpu_kernel most = {
         .name = "most", .function = nothing, .params = many, .param_count = 512};
-    OK(accel__cpu_load_functions(NULL, &most, 1, &module));
+    OK(accel__cpu_load_functions(device, &most, 1, &module));
     accel__cpu_unload(module);
+}
+
+/* ---- several threads ---- */
+
+static void *build_in_thread(void *user)
+{
+    char text[4096];
+    for (int i = 0; i < 3; i++) {
+        accel_native_module *module = NULL;
+        made result = build_text(good_source);
+        if (result.status != ACCEL_OK ||
+            accel__cpu_compiler_key(device, text, sizeof text) != ACCEL_OK ||
+            accel__cpu_load(device, result.object.data, result.object.size, &module) != ACCEL_OK ||
+            accel__cpu_function_count(module) != 2)
+            atomic_fetch_add((atomic_uint *)user, 1);
+        if (module != NULL)
+            accel__cpu_unload(module);
+        release(&result);
+    }
+    return NULL;
+}
+
+static void threads_build_side_by_side(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    atomic_uint failures = 0;
+    const unsigned descriptors = count_descriptors();
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, build_in_thread, &failures), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(failures, 0);
+    assert_int_equal(count_descriptors(), descriptors);
+    assert_int_equal(count_left(), 0);
 }
 
 /* ---- failures inside ---- */
@@ -450,11 +492,11 @@ static void failures_leave_nothing(void **state)
         made result = {0};
         const accel_backend_build build = {.user = &result, .object = take_object, .log = take_log};
         fault_begin(++number);
-        accel_status status = accel__cpu_compiler_key(NULL, text, sizeof text);
+        accel_status status = accel__cpu_compiler_key(device, text, sizeof text);
         if (status == ACCEL_OK)
-            status = accel__cpu_compile(NULL, good_source, strlen(good_source), &build);
+            status = accel__cpu_compile(device, good_source, strlen(good_source), &build);
         if (status == ACCEL_OK && !result.object.failed)
-            status = accel__cpu_load(NULL, result.object.data, result.object.size, &module);
+            status = accel__cpu_load(device, result.object.data, result.object.size, &module);
         faulty = fault_end();
         if (module != NULL)
             accel__cpu_unload(module);
@@ -470,12 +512,18 @@ static int set_up(void **state)
 {
     (void)state;
     unsetenv("ACCEL_CC");
-    return own_directory_begin() ? 0 : 1;
+    const accel_backend_table *table = accel__backend_cpu();
+    return own_directory_begin() && table->discovery.start() == ACCEL_OK &&
+                   table->device.open(0, &device) == ACCEL_OK
+               ? 0
+               : 1;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
+    accel__backend_cpu()->device.close(device);
+    accel__backend_cpu()->discovery.stop();
     return own_directory_end() ? 0 : 1;
 }
 
@@ -494,6 +542,7 @@ int main(void)
         cmocka_unit_test(foreign_objects_are_refused),
         cmocka_unit_test(features_are_compared),
         cmocka_unit_test(bad_tables_are_refused),
+        cmocka_unit_test(threads_build_side_by_side),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

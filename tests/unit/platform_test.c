@@ -260,7 +260,7 @@ static void test_cpu_count_follows_the_affinity(void **state)
     assert_true(all >= 1);
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     CPU_ZERO(&one);
-    for (int i = 0; i < CPU_SETSIZE; i++) {
+    for (size_t i = 0; i < CPU_SETSIZE; i++) {
         if (CPU_ISSET(i, &before)) {
             CPU_SET(i, &one);
             break;

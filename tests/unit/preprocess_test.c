@@ -1,151 +1,8 @@
 /* preprocess_test.c: the preprocessor of portable source: macros by the standard's own examples, the
- * place of every token, files and their errors, limits, damaged sources and lack of memory. Every
- * accepted source is also printed and read again, which must give the same tokens. */
+ * place of every token, files, and what each error says. */
 #include <locale.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/allocate.h"
-#include "kernel/preprocess.h"
-#include "kernel/preprocess_internal.h"
-#include "support/check.h"
-
-/* ---- helpers ---- */
-
-typedef struct run {
-    bool good;
-    accel__unit unit;
-    accel__diagnostics diagnostics;
-    accel__text text; /* the unit, printed */
-} run;
-
-static run preprocess_bytes(const char *source, size_t size, const accel_module_options *options)
-{
-    static const accel_define predefined[] = {{"__OPENCL_VERSION__", "120"}};
-    run result = {0};
-    result.good = accel__preprocess(source, size, options, predefined, 1, &result.diagnostics,
-                                    &result.unit);
-    if (result.good)
-        accel__unit_print(&result.unit, &result.text);
-    return result;
-}
-
-static void release(run *result)
-{
-    accel__unit_release(&result->unit);
-    accel__diagnostics_release(&result->diagnostics);
-    accel__text_release(&result->text);
-}
-
-static bool same_token(const accel__unit *left, const accel__unit *right, size_t index)
-{
-    const accel__token *a = &left->tokens[index];
-    const accel__token *b = &right->tokens[index];
-    if (a->kind == ACCEL__TOKEN_END)
-        return b->kind == ACCEL__TOKEN_END;
-    return a->kind == b->kind && a->size == b->size && memcmp(a->text, b->text, a->size) == 0 &&
-           a->line == b->line && strcmp(left->files[a->file], right->files[b->file]) == 0;
-}
-
-/* Printing and reading again changes nothing. */
-static void check_round_trip(const run *first)
-{
-    run second = preprocess_bytes(accel__text_string(&first->text), first->text.size, NULL);
-    if (!second.good)
-        print_error("%s\n---\n%s", first->text.data, accel__text_string(&second.diagnostics.log));
-    assert_true(second.good);
-    assert_int_equal(second.unit.token_count, first->unit.token_count);
-    for (size_t i = 0; i < first->unit.token_count; i++)
-        if (!same_token(&first->unit, &second.unit, i)) {
-            const accel__token *token = &first->unit.tokens[i];
-            fail_msg("token %zu (%.*s) differs in:\n%s", i, (int)token->size, token->text,
-                     first->text.data);
-        }
-    release(&second);
-}
-
-/* The tokens with one blank between them. */
-static void spell(const accel__unit *unit, accel__text *out_text)
-{
-    for (size_t i = 0; i + 1 < unit->token_count; i++) {
-        if (i != 0)
-            accel__text_append_char(out_text, ' ');
-        if (unit->tokens[i].kind == ACCEL__TOKEN_PRAGMA)
-            accel__text_append_string(out_text, "@");
-        accel__text_append(out_text, unit->tokens[i].text, unit->tokens[i].size);
-    }
-}
-
-static void gives_with(const char *source, const accel_module_options *options, const char *wanted)
-{
-    run result = preprocess_bytes(source, strlen(source), options);
-    if (!result.good)
-        fail_msg("%s\n---\n%s", source, accel__text_string(&result.diagnostics.log));
-    accel__text spelled = {0};
-    spell(&result.unit, &spelled);
-    assert_string_equal(accel__text_string(&spelled), wanted);
-    check_round_trip(&result);
-    accel__text_release(&spelled);
-    release(&result);
-}
-
-static void gives(const char *source, const char *wanted)
-{
-    gives_with(source, NULL, wanted);
-}
-
-/* The source is refused, and `message` is a line of the log. */
-static void fails_with(const char *source, size_t size, const accel_module_options *options,
-                       const char *message)
-{
-    run result = preprocess_bytes(source, size, options);
-    if (result.good || strstr(accel__text_string(&result.diagnostics.log), message) == NULL)
-        fail_msg("%s\n--- wanted: %s\n--- got: %s", source, message,
-                 accel__text_string(&result.diagnostics.log));
-    assert_true(result.diagnostics.error_count > 0);
-    assert_null(result.unit.tokens);
-    assert_null(result.unit.storage);
-    release(&result);
-}
-
-static void fails(const char *source, const char *message)
-{
-    fails_with(source, strlen(source), NULL, message);
-}
-
-static char directory[] = "/tmp/accel_pp_test-XXXXXX";
-
-static void write_file(const char *name, const char *content)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(content, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void make_directory(const char *name)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    assert_int_equal(mkdir(path, 0700), 0);
-}
-
-static int make_own_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) != NULL ? 0 : -1;
-}
-
-static int remove_own_directory(void **state)
-{
-    (void)state;
-    char command[600];
-    snprintf(command, sizeof command, "rm -rf '%s'", directory);
-    return system(command);
-}
+#include "unit/preprocess_support.h"
 
 /* ---- tokens ---- */
 
@@ -185,10 +42,6 @@ static void test_tokens(void **state)
 static void test_standard_examples(void **state)
 {
     (void)state;
-#define EXAMPLE_3                                                                                  \
-    "#define x 3\n#define f(a) f(x * (a))\n#undef x\n#define x 2\n#define g f\n#define z z[0]\n"   \
-    "#define h g(~\n#define m(a) a(w)\n#define w 0,1\n#define t(a) a\n#define p() int\n"           \
-    "#define q(x) x\n#define r(x,y) x ## y\n#define str(x) # x\n"
     gives(
         EXAMPLE_3 "f(y+1) + f(f(z)) % t(t(g)(0) + t)(1);",
         "f ( 2 * ( y + 1 ) ) + f ( 2 * ( f ( 2 * ( z [ 0 ] ) ) ) ) % f ( 2 * ( 0 ) ) + t ( 1 ) ;");
@@ -199,10 +52,6 @@ static void test_standard_examples(void **state)
           "int i [ ] = { 1 , 23 , 4 , 5 , } ;");
     gives(EXAMPLE_3 "char c[2][6] = { str(hello), str() };",
           "char c [ 2 ] [ 6 ] = { \"hello\" , \"\" } ;");
-#define EXAMPLE_4                                                                                  \
-    "#define str(s) # s\n#define xstr(s) str(s)\n#define glue(a, b) a ## b\n"                      \
-    "#define debug(s, t) printf(\"x\" # s \"= %d, x\" # t \"= %s\", \\\n x ## s, x ## t)\n"        \
-    "#define xglue(a, b) glue(a, b)\n#define HIGHLOW \"hello\"\n#define LOW LOW \", world\"\n"
     gives(EXAMPLE_4 "debug(1, 2);",
           "printf ( \"x\" \"1\" \"= %d, x\" \"2\" \"= %s\" , x1 , x2 ) ;");
     gives(EXAMPLE_4 "fputs(str(strncmp(\"abc\\0d\", \"abc\", '\\4') // this goes away\n"
@@ -386,16 +235,6 @@ static void test_defines(void **state)
 
 /* ---- files ---- */
 
-static accel_module_options file_options(const char *const *paths, uint32_t count)
-{
-    static char name[512];
-    snprintf(name, sizeof name, "%s/main.cl", directory);
-    return (accel_module_options){.struct_size = sizeof(accel_module_options),
-                                  .include_paths = paths,
-                                  .include_path_count = count,
-                                  .file_name = name};
-}
-
 /* B111: everything that changes what is compiled changes the printed unit, which the cache's key is
  * made of; and going back gives the old one. */
 static void test_unit_depends_on_includes(void **state)
@@ -510,194 +349,6 @@ static void test_non_ascii(void **state)
     setlocale(LC_ALL, "C");
 }
 
-/* ---- limits ---- */
-
-static void append_doubling(accel__text *text, int depth, const char *last)
-{
-    for (int i = 0; i < depth; i++)
-        accel__text_format(text, "#define D%d D%d D%d\n", i, i + 1, i + 1);
-    accel__text_format(text, "#define D%d %s\nD0\n", depth, last);
-}
-
-static void test_limits(void **state)
-{
-    (void)state;
-    const accel__preprocess_limits real = accel__preprocess_limit;
-    accel__preprocess_limit = (accel__preprocess_limits){
-        .tokens = 20000, .steps = 100000, .text = 100000};
-    accel__text text = {0};
-    append_doubling(&text, 60, "x");
-    fails(text.data, "more than 20000 tokens");
-    accel__text_clear(&text);
-    append_doubling(&text, 60, ""); /* work without a result */
-    fails(text.data, "macros expand without end");
-    accel__text_clear(&text);
-    accel__text_append_string(&text, "#define D(x) x x\n");
-    for (int i = 0; i < 60; i++)
-        accel__text_append_string(&text, "D(");
-    accel__text_append_string(&text, "y");
-    for (int i = 0; i < 60; i++)
-        accel__text_append_string(&text, ")");
-    fails(text.data, "more than 20000 tokens");
-    accel__text_clear(&text);
-    accel__text_append_string(&text, "#define S(x) #x\n#define T(x) S(x) S(x)\n");
-    for (int i = 0; i < 12; i++)
-        accel__text_append_string(&text, "T(");
-    accel__text_append_string(&text, "\"\"");
-    for (int i = 0; i < 12; i++)
-        accel__text_append_string(&text, ")");
-    fails(text.data, "bytes of source"); /* quotes quoted double each time */
-    accel__preprocess_limit = real;
-    accel__text_clear(&text);
-    accel__text_append_string(&text, "#define f(x) x\n");
-    for (int i = 0; i < 1000; i++)
-        accel__text_append_string(&text, "f(");
-    for (int i = 0; i < 1000; i++)
-        accel__text_append_string(&text, ")");
-    fails(text.data, "macro calls nested deeper than");
-    accel__text_clear(&text);
-    accel__text_append_string(&text, "#if ");
-    for (int i = 0; i < 5000; i++)
-        accel__text_append_string(&text, i % 2 == 0 ? "(" : "-");
-    fails(text.data, "nested too deeply");
-    accel__text_clear(&text);
-    for (int i = 0; i < 1000; i++)
-        accel__text_append_string(&text, "@\n");
-    fails(text.data, "source:100: error: too many errors");
-    accel__text_release(&text);
-}
-
-/* ---- damaged sources ---- */
-
-static const char *const seeds[] = {
-    EXAMPLE_3
-    "f(y+1) + f(f(z)) % t(t(g)(0) + t)(1); g(x+(3,4)-w) | h 5) & m\n(f)^m(m); p() i[q()] = "
-    "{ q(1), r(2,3), r(4,), r(,5), r(,) }; str(\"a\\n\" 'b')\n",
-    EXAMPLE_4 "debug(1, 2); fputs(str(strncmp(\"abc\\0d\") // gone\n) xglue(HIGH, LOW)\n",
-    "#define E(f, ...) p(f, ## __VA_ARGS__) #__VA_ARGS__\nE(1) E(1,2)\n#if defined(E) && (1 ? 2 : "
-    "3/0) "
-    "|| 'a' == 0x61 << 2 - -1u % 3\n__LINE__ __FILE__\n#elif 1\n#else\n#endif\n#line 20 \"x\"\n",
-    "#pragma unroll 4\nkernel void k(global float *a, int n) { /* c */ for (int i = 0; i < n; i++) "
-    "a[i] += 1.5e+3f; } // \xC3\xA9\n_Pragma(\"x (\\\"y\\\")\")\n#warning w\n# 3 \"q\" 1\n"
-    "#ifdef A\n#ifndef B\n#undef C\n#endif\n#endif\na\\\nb <:%:%:\n"};
-
-static uint32_t next_random(uint32_t *state)
-{
-    *state ^= *state << 13; /* xorshift32 */
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
-
-/* Changes a few bytes: replaced, removed, doubled pieces, and pieces that mean something. */
-static void mutate(accel__text *text, uint32_t *random)
-{
-    static const char *const pieces[] = {
-        "#",   "##",   "(",  ")",   ",",        "\n",     "\\\n",       "\"",         "'",
-        "/*",  "*/",   "//", "\n#", "defined ", "f(",     "x",          "\n#define ", "__VA_ARGS__",
-        "...", "\xC3", "0x", "?",   ":",        "\n#if ", "\n#endif\n", "_Pragma(",   "\n#line 7 "};
-    const uint32_t count = 1 + next_random(random) % 4;
-    for (uint32_t i = 0; i < count && text->size > 2; i++) {
-        const size_t at = next_random(random) % (text->size - 1);
-        const size_t rest = text->size - at;
-        const uint32_t kind = next_random(random) % 4;
-        accel__text made = {0};
-        accel__text_append(&made, text->data, at);
-        if (kind == 0)
-            accel__text_append_char(&made, (char)(1 + next_random(random) % 255));
-        else if (kind == 1)
-            accel__text_append_string(
-                &made, pieces[next_random(random) % (sizeof pieces / sizeof pieces[0])]);
-        else if (kind == 2)
-            accel__text_append(&made, text->data + at, next_random(random) % rest % 40);
-        const size_t skipped = kind == 3 ? next_random(random) % rest % 20 : kind == 0;
-        accel__text_append(&made, text->data + at + skipped, rest - skipped);
-        accel__text_release(text);
-        *text = made;
-    }
-}
-
-static void test_damaged_sources(void **state)
-{
-    (void)state;
-    const accel__preprocess_limits real = accel__preprocess_limit;
-    accel__preprocess_limit = (accel__preprocess_limits){
-        .tokens = 5000, .steps = 20000, .text = 50000};
-    uint32_t random = 20240817;
-    unsigned accepted = 0;
-    for (int round = 0; round < 8000; round++) {
-        accel__text text = {0};
-        accel__text_append_string(&text, seeds[round % 4]);
-        for (int i = round / 1000; i >= 0; i--) /* the later, the wilder */
-            mutate(&text, &random);
-        run result = preprocess_bytes(text.data, text.size, NULL);
-        assert_int_equal(result.good, result.diagnostics.error_count == 0);
-        assert_false(result.diagnostics.out_of_memory);
-        if (result.good) {
-            check_round_trip(&result);
-            accepted++;
-        }
-        release(&result);
-        accel__text_release(&text);
-    }
-    assert_true(accepted > 100); /* the check above was not idle */
-    accel__preprocess_limit = real;
-}
-
-/* ---- lack of memory ---- */
-
-static unsigned requests_left;
-
-static bool fail_request(void)
-{
-    return --requests_left == 0;
-}
-
-/* The n-th request fails: an error that says so, or a harmless loss; never a wrong unit. */
-static void sweep(const char *source, const accel_module_options *options)
-{
-    run whole = preprocess_bytes(source, strlen(source), options);
-    for (unsigned n = 1;; n++) {
-        accel__unit unit = {0};
-        accel__diagnostics diagnostics = {0};
-        requests_left = n;
-        accel__allocate_fault = fail_request;
-        const bool good = accel__preprocess(source, strlen(source), options, NULL, 0, &diagnostics,
-                                            &unit);
-        accel__allocate_fault = NULL;
-        const bool failed = requests_left == 0 || requests_left > n;
-        assert_int_equal(diagnostics.out_of_memory, failed);
-        if (failed) {
-            assert_false(good);
-            assert_null(unit.tokens);
-        } else {
-            assert_int_equal(good, whole.good);
-        }
-        accel__unit_release(&unit);
-        accel__diagnostics_release(&diagnostics);
-        if (!failed)
-            break;
-        assert_true(n < 100000);
-    }
-    release(&whole);
-}
-
-static void test_no_memory(void **state)
-{
-    (void)state;
-    write_file("memory.h", "#pragma once\nint memory;\n");
-    const accel_define defines[] = {{"F(x)", "[x]"}};
-    accel_module_options options = file_options(NULL, 0);
-    options.defines = defines;
-    options.define_count = 1;
-    sweep("#include \"memory.h\"\n#define N \"memory.h\"\n#include N\nF(1) __FILE__ __LINE__\n",
-          &options);
-    for (size_t i = 0; i < 4; i++)
-        sweep(seeds[i], NULL);
-    sweep("#define f(a,b) a ## b\n#define f(x) x\nf(1,2\n@ 'x\n#if 1/0\n#error e\n", NULL);
-    sweep("#define a b\\\nc\n_Pragma(\"x\") a #\n", NULL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -706,8 +357,6 @@ int main(void)
         cmocka_unit_test(test_conditions), cmocka_unit_test(test_lines),
         cmocka_unit_test(test_defines),    cmocka_unit_test(test_unit_depends_on_includes),
         cmocka_unit_test(test_include),    cmocka_unit_test(test_non_ascii),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_damaged_sources),
-        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, make_own_directory, remove_own_directory);
 }

@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "platform/clock.h"
 #include "support/check.h"
 #include "support/process.h"
@@ -284,8 +286,59 @@ static void failures_leave_nothing(void **state)
     assert_true(number > 3);
 }
 
-int main(void)
+/* ---- set-user-id programs ---- */
+
+/* Runs as a copy of this program that root owns and nobody started. 77: the rights were not raised. */
+static int secure_main(void)
 {
+    if (getauxval(AT_SECURE) == 0)
+        return 77;
+    char path[256];
+    CHECK_QUIET(accel__environment_path("ACCEL_CC") == NULL);
+    CHECK_QUIET(accel__process_find("sh", path, sizeof path));
+    CHECK_QUIET(strncmp(path, "/evil", 5) != 0);
+    said got = run("env");
+    CHECK_QUIET(got.started && strstr(accel__text_string(&got.text), "evil") == NULL);
+    CHECK_QUIET(strstr(accel__text_string(&got.text), "LC_ALL=C") != NULL);
+    accel__text_release(&got.text);
+    return 0;
+}
+
+static int become_secure(void *user)
+{
+    char *const arguments[] = {(char *)user, (char *)"secure", NULL};
+    char *const variables[] = {(char *)"PATH=/evil/bin", (char *)"ACCEL_CC=/evil/cc",
+                               (char *)"LD_X=evil", NULL};
+    if (setgid(65534) != 0 || setuid(65534) != 0)
+        return 77;
+    execve(arguments[0], arguments, variables);
+    return 78;
+}
+
+static void raised_rights_trust_no_environment(void **state)
+{
+    (void)state;
+    char copy[] = "/tmp/accel_process-XXXXXX";
+    char command[512];
+    char self[256] = "";
+    if (geteuid() != 0 || readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        skip(); /* only root can make such a program */
+    const int file = mkstemp(copy);
+    assert_true(file >= 0);
+    close(file);
+    snprintf(command, sizeof command, "cp '%s' %s && chmod 4755 %s", self, copy, copy);
+    assert_int_equal(system(command), 0);
+    const int code = test_in_child(become_secure, copy, 30);
+    unlink(copy);
+    if (code == 77)
+        skip(); /* /tmp is mounted nosuid */
+    assert_int_equal(code, 0);
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 2 && strcmp(arguments[1], "secure") == 0)
+        return secure_main();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_is_kept),
         cmocka_unit_test(long_output_is_cut),
@@ -297,6 +350,7 @@ int main(void)
         cmocka_unit_test(peculiar_callers),
         cmocka_unit_test(programs_are_found),
         cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(raised_rights_trust_no_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

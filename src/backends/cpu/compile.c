@@ -1,7 +1,8 @@
 /* compile.c: makes shared objects of finished C text with the system's compiler. Everything happens in
  * a private directory that is gone when the call returns; the object travels in memory.
  *
- * Which compiler: ACCEL_CC, else $CC, clang, gcc, cc, looked up in the absolute entries of PATH. The two
+ * Which compiler: ACCEL_CC, else $CC, gcc, clang, cc, looked up in the absolute entries of PATH. gcc
+ * stands before clang because it vectorises over work-items also where each runs a loop. The two
  * variables may hold more words: options, or a wrapper's compiler ("ccache gcc"). */
 #include <errno.h>
 #include <limits.h>
@@ -95,7 +96,7 @@ static bool use_value(compiler *found, const char *value)
 /* Looks for the compiler and says nothing. */
 static bool locate(compiler *found)
 {
-    static const char *const names[] = {"clang", "gcc", "cc"};
+    static const char *const names[] = {"gcc", "clang", "cc"};
     const char *wanted = accel__environment_path("ACCEL_CC");
     const char *usual = accel__environment_path("CC");
     if (wanted != NULL)
@@ -131,7 +132,7 @@ static accel_status find_compiler(compiler *found)
                            "absolute path of one: correct it or unset it",
                            wanted);
     return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
-                       "no C compiler was found (looked for ACCEL_CC, CC, clang, gcc and cc): %s",
+                       "no C compiler was found (looked for ACCEL_CC, CC, gcc, clang and cc): %s",
                        remedy);
 }
 
@@ -262,9 +263,13 @@ static accel_status ask_version(const compiler *with, char *version, size_t capa
     const char *line = accel__text_string(&said);
     snprintf(version, capacity, "%.*s %lld %lld", (int)strcspn(line, "\n") % 128, line,
              (long long)about.st_mtim.tv_sec, (long long)about.st_size);
+    const bool lost = said.failed;
     accel__text_release(&said);
     if (!started)
         return start_failure(with->path, result.start_error);
+    if (lost)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "cpu", caller,
+                           "no memory for the compiler's version");
     if (result.timed_out)
         return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
                            "the compiler %s did not answer --version in %u ms: %s", with->path,
