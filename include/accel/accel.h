@@ -43,6 +43,7 @@
 #include <accel/copy.h>
 #include <accel/data_type.h>
 #include <accel/device.h>
+#include <accel/discovery.h>
 #include <accel/event.h>
 #include <accel/kernel.h>
 #include <accel/lifecycle.h>

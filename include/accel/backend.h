@@ -284,6 +284,11 @@ typedef struct accel_backend_table {
     const char *name; /* lower-case letters, digits and '_', first a letter; at most 31 */
     int32_t rank;
     uint32_t flags;
+    /* What shows that something in a process uses the drivers of this backend: prefixes of the file
+     * names of their libraries ("libcuda.so") and of their device files ("/dev/nvidia"). Each ends with
+     * NULL; NULL for none. */
+    const char *const *library_prefixes;
+    const char *const *device_file_prefixes;
     accel_backend_local local;
     accel_backend_drivers drivers;
     accel_backend_discovery discovery;

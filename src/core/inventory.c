@@ -175,8 +175,8 @@ static bool keep_visible(accel__backend *backend, accel__inventory *made,
         const accel__candidate *candidate = &candidates[chosen[i]];
         made->visible[i] = *candidate;
         if (candidate->found != NULL)
-            made->selected[i] =
-                (accel_backend_selected){&candidate->answer->driver, candidate->found};
+            made->selected[i] = (accel_backend_selected){&candidate->answer->driver,
+                                                         candidate->found};
     }
     made->summary.device_count = visible;
     made->hidden_count = count - visible;
@@ -213,8 +213,7 @@ static bool fill_with_drivers(accel__backend *backend, accel__inventory *made, u
     accel__candidate *candidates = accel__allocate_array(ACCEL__DEVICE_MAX, sizeof *candidates);
     bool ok = drivers != NULL && candidates != NULL;
     if (ok) {
-        uint32_t count =
-            backend->table.drivers.list(drivers, ACCEL__DRIVER_MAX, &made->summary);
+        uint32_t count = backend->table.drivers.list(drivers, ACCEL__DRIVER_MAX, &made->summary);
         count = count < ACCEL__DRIVER_MAX ? count : ACCEL__DRIVER_MAX;
         if (count == 0)
             made->reason = ACCEL_REASON_NO_DRIVER;
@@ -309,8 +308,7 @@ static accel__inventory *find_or_build(accel__backend *backend, uint64_t drivers
                                        uint64_t stamp)
 {
     for (accel__inventory *old = backend->inventories; old != NULL; old = old->previous)
-        if (old->stamp == stamp &&
-            (is_fresh(backend, old) || files_are_unchanged(backend, old))) {
+        if (old->stamp == stamp && (is_fresh(backend, old) || files_are_unchanged(backend, old))) {
             old->checked_ns = accel__clock_ns();
             return old;
         }

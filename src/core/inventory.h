@@ -25,21 +25,21 @@ typedef struct accel__answer {
 
 /* A device as the backend knows it, before the program's choice. */
 typedef struct accel__candidate {
-    int32_t physical; /* the backend's index without ACCEL_VISIBLE_DEVICES */
+    int32_t physical;                 /* the backend's index without ACCEL_VISIBLE_DEVICES */
     const accel__answer *answer;      /* NULL for local devices */
     const accel_backend_found *found; /* NULL for local devices */
 } accel__candidate;
 
 typedef struct accel__inventory {
     struct accel__inventory *previous; /* in the chain of all snapshots of the backend */
-    uint64_t stamp;         /* of everything in the environment that it depends on */
-    _Atomic(uint64_t) checked_ns; /* when the files were last looked at */
-    accel_backend_probe summary; /* device_count: visible ones */
+    uint64_t stamp;                    /* of everything in the environment that it depends on */
+    _Atomic(uint64_t) checked_ns;      /* when the files were last looked at */
+    accel_backend_probe summary;       /* device_count: visible ones */
     accel_reason reason;
     int32_t hidden_count;
     uint32_t answer_count;
     accel__answer *answers[ACCEL__DRIVER_MAX];
-    accel__candidate *visible; /* in the program's order; summary.device_count of them */
+    accel__candidate *visible;        /* in the program's order; summary.device_count of them */
     accel_backend_selected *selected; /* the same for the backend's start; NULL for local ones */
     char visible_problem[256]; /* what is wrong with ACCEL_VISIBLE_DEVICES for this backend; "" */
 } accel__inventory;

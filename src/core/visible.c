@@ -102,8 +102,8 @@ static void apply_entry(chooser *made, const char *entry, size_t size)
 
 int32_t accel__visible_apply(const char *list, const char *name, int32_t count,
                              accel__identity (*identify)(int32_t position, void *user), void *user,
-                             bool (*is_backend)(const char *name, size_t size),
-                             int32_t *out_chosen, char *problem, size_t problem_size)
+                             bool (*is_backend)(const char *name, size_t size), int32_t *out_chosen,
+                             char *problem, size_t problem_size)
 {
     chooser made = {name, count, identify, user, is_backend, out_chosen, 0, problem, problem_size};
     problem[0] = '\0';

@@ -23,7 +23,7 @@ typedef struct accel__identity {
  * go to `problem` ("" for none). */
 int32_t accel__visible_apply(const char *list, const char *name, int32_t count,
                              accel__identity (*identify)(int32_t position, void *user), void *user,
-                             bool (*is_backend)(const char *name, size_t size),
-                             int32_t *out_chosen, char *problem, size_t problem_size);
+                             bool (*is_backend)(const char *name, size_t size), int32_t *out_chosen,
+                             char *problem, size_t problem_size);
 
 #endif
