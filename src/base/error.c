@@ -53,6 +53,13 @@ static void set(char *target, size_t capacity, const char *text)
     mend_cut(target, capacity);
 }
 
+accel_status accel__error_met_by(accel_status status, const char *function)
+{
+    if (status != ACCEL_OK && muted == 0)
+        set(record.function, sizeof record.function, function);
+    return status;
+}
+
 static accel_status fail_list(accel_status status, const char *backend, const char *function,
                               int64_t vendor_code, const char *vendor_message, const char *format,
                               va_list list)

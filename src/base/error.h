@@ -21,6 +21,10 @@ accel_status accel__fail_vendor(accel_status status, const char *backend, const 
 accel_status accel__fail_errno(int code, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Says that the failure just recorded was met by that public function, where another one or a backend
+ * recorded it. Returns `status`; nothing where that is OK. */
+accel_status accel__error_met_by(accel_status status, const char *function);
+
 /* While a thread is muted its failures are not recorded: for release calls, and for asking several
  * backends of which some may fail. Nests. */
 void accel__error_mute(void);

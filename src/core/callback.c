@@ -152,6 +152,16 @@ static accel_status ensure_thread(void)
     return ACCEL_OK;
 }
 
+/* With the mutex held. What a parent had pending is none of ours. */
+static void count_pending(accel_stream *stream)
+{
+    if (stream->callbacks_generation != accel__generation()) {
+        stream->callbacks_pending = 0;
+        stream->callbacks_generation = accel__generation();
+    }
+    atomic_fetch_add(&stream->callbacks_pending, 1);
+}
+
 static accel_status append(callback *made)
 {
     accel__mutex_lock(&watch.mutex);
@@ -162,7 +172,7 @@ static accel_status append(callback *made)
         else
             watch.first = made;
         watch.last = made;
-        atomic_fetch_add(&made->stream->callbacks_pending, 1);
+        count_pending(made->stream);
     }
     accel__mutex_unlock(&watch.mutex);
     if (status == ACCEL_OK) {
@@ -190,7 +200,7 @@ static accel_status add_standin(callback *made, accel_native_stream *native)
 uint32_t accel__callbacks_pending(const accel_stream *stream)
 {
     const uint32_t pending = stream->callbacks_pending;
-    return pending != 0 && watch.generation == accel__generation() ? pending : 0;
+    return pending != 0 && stream->callbacks_generation == accel__generation() ? pending : 0;
 }
 
 void accel__callbacks_wait(accel_stream *stream)

@@ -190,7 +190,7 @@ accel_status accel_copy_2d(void *destination, size_t destination_pitch, const vo
         .width = width,
         .height = height,
     };
-    return copy_rows(copy, stream, __func__);
+    return accel__error_met_by(copy_rows(copy, stream, __func__), __func__);
 }
 
 static accel_status check_pattern(const void *destination, const void *pattern,

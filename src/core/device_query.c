@@ -36,17 +36,21 @@ accel_status accel_backend_find(const char *name, accel_backend *out_backend)
     return accel__fail_no_backend(name, __func__);
 }
 
+static accel_status count_devices(accel_backend backend, const char *function, int32_t *out_count)
+{
+    accel__backend *found = NULL;
+    *out_count = 0;
+    const accel_status status = backend == ACCEL_BACKEND_CURRENT
+                                    ? accel__current_backend(function, &found)
+                                    : accel__backend_resolve(backend, function, &found);
+    return status == ACCEL_OK && found != NULL ? accel__backend_count(found, out_count, function)
+                                               : status;
+}
+
 accel_status accel_device_count(accel_backend backend, int32_t *out_count)
 {
-    if (out_count == NULL)
-        return accel__fail_null(__func__, "out_count");
-    *out_count = 0;
-    accel__backend *found = NULL;
-    const accel_status status =
-        backend == ACCEL_BACKEND_CURRENT ? accel__current_backend(__func__, &found)
-                                         : accel__backend_resolve(backend, __func__, &found);
-    return status == ACCEL_OK && found != NULL ? accel__backend_count(found, out_count, __func__)
-                                               : status;
+    return out_count != NULL ? count_devices(backend, __func__, out_count)
+                             : accel__fail_null(__func__, "out_count");
 }
 
 accel_status accel_is_available(accel_backend backend, bool *out_available)
@@ -54,7 +58,7 @@ accel_status accel_is_available(accel_backend backend, bool *out_available)
     if (out_available == NULL)
         return accel__fail_null(__func__, "out_available");
     int32_t count = 0;
-    const accel_status status = accel_device_count(backend, &count);
+    const accel_status status = count_devices(backend, __func__, &count);
     *out_available = count > 0;
     return status;
 }

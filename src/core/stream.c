@@ -203,17 +203,28 @@ void accel_stream_retain(accel_stream *stream)
         atomic_fetch_add_explicit(&stream->references, 1, memory_order_relaxed);
 }
 
+/* Drops a reference that is not the last one. */
+static bool drop_shared(accel_stream *stream)
+{
+    uint32_t seen = stream->references;
+    while (seen > 1)
+        if (atomic_compare_exchange_weak(&stream->references, &seen, seen - 1))
+            return true;
+    return false;
+}
+
+/* The last reference goes with the mutex held, so that a walk over the list, which takes references
+ * under it, never finds a stream that nobody holds. */
 void accel_stream_release(accel_stream *stream)
 {
     if (!accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) || stream->is_default ||
-        atomic_fetch_sub(&stream->references, 1) != 1)
+        drop_shared(stream))
         return;
     accel__device *device = stream->device;
     accel__mutex_lock(&device->mutex);
-    /* A walk over the list may have taken a reference meanwhile: then its release decides. */
-    const bool ours = stream->references == 0;
-    const bool idle = ours && accel__stream_is_idle(stream);
-    if (ours && !idle) {
+    const bool last = atomic_fetch_sub(&stream->references, 1) == 1;
+    const bool idle = last && accel__stream_is_idle(stream);
+    if (last && !idle) {
         stream->is_abandoned = true;
         stream->references = 1;
     }
@@ -256,11 +267,16 @@ accel_status accel__device_synchronize(accel__device *device, const char *functi
     accel_stream *stream = next_retained(device, NULL);
     while (stream != NULL) {
         const accel_status status = synchronize(stream);
-        first = first != ACCEL_OK ? first : status;
+        if (first == ACCEL_OK && status != ACCEL_OK) {
+            first = accel__error_met_by(status, function);
+            accel__error_mute(); /* the record is of the failure that is returned */
+        }
         accel_stream *next = next_retained(device, stream);
         accel_stream_release(stream);
         stream = next;
     }
+    if (first != ACCEL_OK)
+        accel__error_unmute();
     sweep(device);
     void (*after)(void) = accel__after_synchronize;
     if (after != NULL)
@@ -309,7 +325,7 @@ accel_status accel_stream_wait_stream(accel_stream *stream, accel_stream *other)
     if (status == ACCEL_OK)
         status = accel__stream_wait(stream, event, __func__);
     accel_event_release(event);
-    return status;
+    return accel__error_met_by(status, __func__);
 }
 
 /* ---- questions ---- */

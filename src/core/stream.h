@@ -19,7 +19,8 @@ struct accel_stream {
     bool is_abandoned;            /* released by everybody with work pending; the list owns it */
     _Atomic(accel_native_stream *) native; /* the default stream's: NULL until its first use */
     _Atomic(struct accel_stream *) next;   /* in the device's list */
-    _Atomic(uint32_t) callbacks_pending;   /* stand-in callbacks (callback.c) */
+    _Atomic(uint32_t) callbacks_pending;   /* stand-in callbacks (callback.c), of the process … */
+    _Atomic(uint32_t) callbacks_generation; /* … of this generation */
 };
 
 accel_status accel__stream_use_slow(accel_stream *stream, const char *function,

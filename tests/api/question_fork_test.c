@@ -119,15 +119,15 @@ static void ask_streams(void)
 
 static void ask_events(void)
 {
-    const accel_event_options options = {.struct_size = sizeof options, .enable_timing = true};
     accel_event *event = NULL;
     bool done;
     double milliseconds;
-    accel_event_create(device, &options, &event);
+    accel_device of;
+    accel_event_create(device, NULL, &event);
     accel_event_query(event, &done);
     accel_event_synchronize(event);
     accel_event_elapsed_time(event, event, &milliseconds);
-    accel_event_get_device(event, &device);
+    accel_event_get_device(event, &of);
     accel_event_release(event);
 }
 

@@ -198,6 +198,27 @@ static int references(worker *self)
 }
 THREAD_TEST(references)
 
+/* Streams are made, used and dropped with work pending while others wait for the whole device. */
+static int streams_come_and_go(worker *self)
+{
+    static test_log log;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        if (self->number % 3 == 0) {
+            CHECK_QUIET(accel_synchronize(test_cpu_device(0)) == ACCEL_OK);
+            continue;
+        }
+        accel_stream *stream = NULL;
+        CHECK_QUIET(accel_stream_create(test_cpu_device(0), NULL, &stream) == ACCEL_OK);
+        CHECK_QUIET(test_launch_append(&on[0], stream, &log, i) == ACCEL_OK);
+        accel_stream_retain(stream);
+        accel_stream_release(stream);
+        accel_stream_release(stream);
+    }
+    CHECK_QUIET(accel_synchronize(test_cpu_device(0)) == ACCEL_OK);
+    return 0;
+}
+THREAD_TEST(streams_come_and_go)
+
 /* Modules come and go while other threads launch. */
 static int modules(worker *self)
 {
@@ -238,7 +259,8 @@ int main(void)
         cmocka_unit_test(test_one_stream), cmocka_unit_test(test_the_log_of_one_stream),
         cmocka_unit_test(test_own_streams), cmocka_unit_test(test_one_event),
         cmocka_unit_test(test_memory_of_all), cmocka_unit_test(test_own_current),
-        cmocka_unit_test(test_references), cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_references), cmocka_unit_test(test_streams_come_and_go),
+        cmocka_unit_test(test_modules),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }

@@ -12,6 +12,9 @@ void test_environment(unsigned devices)
                                   "ACCEL_MASK", "ACCEL_CPU_THREADS"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         unsetenv(others[i]);
+    const char *mask = getenv("TEST_MASK");
+    if (mask != NULL)
+        setenv("ACCEL_MASK", mask, 1);
 }
 
 static void describe(const char *call, const char *file, int line)

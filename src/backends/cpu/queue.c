@@ -63,6 +63,7 @@ accel__cpu_queue *accel__cpu_queue_create(accel_native_device *device, int32_t p
     atomic_store(&queue->completed, 0);
     atomic_store(&queue->next_wake, UINT64_MAX);
     atomic_store(&queue->claim, ACCEL__CPU_CLAIM_FREE);
+    atomic_store(&queue->helpers, 0);
     accel__cpu_device_add(device, queue);
     return queue;
 }
@@ -149,6 +150,22 @@ void accel__cpu_queue_schedule(accel__cpu_queue *queue)
 
 /* ---- claim and attendance ---- */
 
+static bool has_work(accel__cpu_queue *queue)
+{
+    return accel__cpu_queue_tail(queue) !=
+           atomic_load_explicit(&queue->completed, memory_order_relaxed);
+}
+
+static void tell_waiters(accel__cpu_queue *queue, bool helpers_too);
+
+/* The claim was let go of with work left: callers that sleep may go on with it. The order of the claim
+ * and `helpers` answers that of insert_waiter. */
+static void call_helpers(accel__cpu_queue *queue)
+{
+    if (atomic_load(&queue->helpers) != 0 && has_work(queue))
+        tell_waiters(queue, true);
+}
+
 /* Claim held. True: nothing is queued, and whoever queues next schedules the queue. */
 static bool deactivate(accel__cpu_queue *queue)
 {
@@ -167,9 +184,7 @@ void accel__cpu_queue_unclaim(accel__cpu_queue *queue)
             attends = false;
         }
         uint32_t expected = ACCEL__CPU_CLAIM_HELD;
-        if (atomic_compare_exchange_strong_explicit(&queue->claim, &expected,
-                                                    ACCEL__CPU_CLAIM_FREE, memory_order_acq_rel,
-                                                    memory_order_relaxed))
+        if (atomic_compare_exchange_strong(&queue->claim, &expected, ACCEL__CPU_CLAIM_FREE))
             break;
         atomic_store_explicit(&queue->claim, ACCEL__CPU_CLAIM_HELD, memory_order_relaxed);
         if (attends)
@@ -178,6 +193,7 @@ void accel__cpu_queue_unclaim(accel__cpu_queue *queue)
     }
     if (attends)
         accel__cpu_pool_push(queue);
+    call_helpers(queue);
 }
 
 bool accel__cpu_queue_leave(accel__cpu_queue *queue)
@@ -206,19 +222,24 @@ bool accel__cpu_queue_leave(accel__cpu_queue *queue)
 
 /* ---- waiters ---- */
 
-/* Mutex held. The order of the two accesses at the end answers that of accel__cpu_drain: either we see
- * the new `completed` or it sees the new `next_wake`. */
+/* Mutex held. The order of the accesses at the end answers that of accel__cpu_drain: either we see the
+ * new `completed` or it sees the new `next_wake`. */
 static bool insert_waiter(accel__cpu_queue *queue, accel__cpu_waiter *waiter, uint64_t position)
 {
     const uint64_t next_wake = atomic_load_explicit(&queue->next_wake, memory_order_relaxed);
     waiter->position = position;
     waiter->next = queue->waiters;
     queue->waiters = waiter;
+    if (waiter->helps)
+        atomic_fetch_add(&queue->helpers, 1);
     if (position < next_wake)
         atomic_store(&queue->next_wake, position);
-    if (atomic_load(&queue->completed) < position)
+    if (atomic_load(&queue->completed) < position &&
+        !(waiter->helps && atomic_load(&queue->claim) == ACCEL__CPU_CLAIM_FREE))
         return true;
     queue->waiters = waiter->next;
+    if (waiter->helps)
+        atomic_fetch_sub(&queue->helpers, 1);
     atomic_store(&queue->next_wake, next_wake);
     return false;
 }
@@ -237,8 +258,11 @@ static void resume(accel__cpu_waiter *waiter)
 {
     accel__cpu_queue *queue =
         (accel__cpu_queue *)((char *)waiter - offsetof(accel__cpu_queue, suspension));
-    atomic_store_explicit(&queue->claim, ACCEL__CPU_CLAIM_FREE, memory_order_release);
+    accel__cpu_queue_reference(queue); /* the push gives the waiter's away */
+    atomic_store(&queue->claim, ACCEL__CPU_CLAIM_FREE);
     accel__cpu_pool_push(queue);
+    call_helpers(queue);
+    accel__cpu_queue_unreference(queue);
 }
 
 bool accel__cpu_queue_suspend(accel__cpu_queue *queue, accel__cpu_queue *source, uint64_t position)
@@ -257,28 +281,35 @@ bool accel__cpu_queue_suspend(accel__cpu_queue *queue, accel__cpu_queue *source,
     return waits;
 }
 
-void accel__cpu_queue_notify(accel__cpu_queue *queue)
+static void tell_waiters(accel__cpu_queue *queue, bool helpers_too)
 {
-    accel__cpu_waiter *passed = NULL;
+    accel__cpu_waiter *told = NULL;
     uint64_t next_wake = UINT64_MAX;
     accel__mutex_lock(&queue->mutex);
     const uint64_t completed = atomic_load(&queue->completed);
     for (accel__cpu_waiter **link = &queue->waiters; *link != NULL;) {
         accel__cpu_waiter *waiter = *link;
-        if (waiter->position > completed) {
+        if (waiter->position > completed && !(waiter->helps && helpers_too)) {
             next_wake = waiter->position < next_wake ? waiter->position : next_wake;
             link = &waiter->next;
             continue;
         }
         *link = waiter->next;
-        waiter->next = passed;
-        passed = waiter;
+        waiter->next = told;
+        told = waiter;
+        if (waiter->helps)
+            atomic_fetch_sub(&queue->helpers, 1);
     }
     atomic_store(&queue->next_wake, next_wake);
     accel__mutex_unlock(&queue->mutex);
-    while (passed != NULL) {
-        accel__cpu_waiter *waiter = passed;
-        passed = waiter->next; /* before the call: the waiter may be gone after it */
+    while (told != NULL) {
+        accel__cpu_waiter *waiter = told;
+        told = waiter->next; /* before the call: the waiter may be gone after it */
         waiter->passed(waiter);
     }
+}
+
+void accel__cpu_queue_notify(accel__cpu_queue *queue)
+{
+    tell_waiters(queue, false);
 }

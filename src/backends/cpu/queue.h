@@ -125,6 +125,7 @@ struct accel__cpu_queue {
     _Alignas(64) _Atomic(uint64_t) completed;
     _Atomic(uint64_t) next_wake; /* the least position in `waiters`; UINT64_MAX for none */
     _Atomic(uint32_t) claim;
+    _Atomic(uint32_t) helpers; /* how many of `waiters` would help */
 
     _Alignas(64) accel__mutex mutex; /* guards `waiters` and next_wake; taken last */
     accel__cpu_waiter *waiters;
@@ -227,7 +228,8 @@ bool accel__cpu_queue_leave(accel__cpu_queue *queue);
 
 /* ---- waiting ---- */
 
-/* Has `waiter` told when `position` has passed. False: it has already (waiter unused). */
+/* Has `waiter` told when `position` has passed. False: it has already (waiter unused). One that
+ * `helps` is told, and not added, also where the queue is there to be claimed. */
 bool accel__cpu_queue_add_waiter(accel__cpu_queue *queue, accel__cpu_waiter *waiter,
                                  uint64_t position);
 

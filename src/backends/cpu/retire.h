@@ -4,12 +4,14 @@
 #define ACCEL_BACKENDS_CPU_RETIRE_H
 
 #include <accel/backend.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A mark in one queue that somebody waits for: see queue.h. Lives in its waiter. */
 typedef struct accel__cpu_waiter {
     struct accel__cpu_waiter *next;
     uint64_t position;
+    bool helps; /* is also told when nobody executes the queue any more: queue.h */
     void (*passed)(struct accel__cpu_waiter *waiter); /* called with no lock held */
 } accel__cpu_waiter;
 

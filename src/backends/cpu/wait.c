@@ -18,9 +18,10 @@ static void wake(accel__cpu_waiter *waiter)
     accel__futex_wake_one(woken); /* only the address is used, should the sleeper be gone already */
 }
 
-static void sleep_until(accel__cpu_queue *queue, uint64_t position)
+/* Until the position has passed or, with `help`, until the queue can be claimed. */
+static void sleep_until(accel__cpu_queue *queue, uint64_t position, bool help)
 {
-    sleeper self = {.waiter.passed = wake};
+    sleeper self = {.waiter = {.passed = wake, .helps = help}};
     if (!accel__cpu_queue_add_waiter(queue, &self.waiter, position))
         return;
     while (atomic_load_explicit(&self.woken, memory_order_acquire) == 0)
@@ -59,7 +60,7 @@ bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help
         if (deadline == 0)
             deadline = now + accel__cpu_spin_ticks();
         else if (now >= deadline && same_process)
-            sleep_until(queue, position);
+            sleep_until(queue, position, help);
         accel__spin_pause();
     }
     accel__cpu_executor_end(&executor);

@@ -40,6 +40,21 @@ static bool has_work(accel__cpu_queue *queue)
            atomic_load_explicit(&queue->completed, memory_order_relaxed);
 }
 
+/* Claim held: executes until nothing is left or others wait, and lets the claim go. */
+static accel__cpu_drained execute(accel__cpu_worker *worker, accel__cpu_queue *queue)
+{
+    accel__cpu_drained result;
+    uint64_t before;
+    do {
+        before = atomic_load_explicit(&queue->completed, memory_order_relaxed);
+        result = accel__cpu_drain(&worker->executor, queue, UINT64_MAX, BUDGET);
+    } while (result == ACCEL__CPU_DRAINED && !others_wait(&accel__cpu_the_pool) &&
+             atomic_load_explicit(&queue->completed, memory_order_relaxed) != before);
+    if (result == ACCEL__CPU_DRAINED)
+        accel__cpu_queue_unclaim(queue);
+    return result;
+}
+
 /* Attends the queue until it is idle, suspended, or somebody else attends it; the caller's reference
  * goes with the attendance. False: a callback forked, and this is the child. */
 static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
@@ -49,28 +64,21 @@ static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
     bool spins = true;
     for (;;) {
         if (has_work(queue) && accel__cpu_queue_try_claim(queue)) {
-            const uint64_t before = atomic_load_explicit(&queue->completed, memory_order_relaxed);
-            const accel__cpu_drained result =
-                accel__cpu_drain(&worker->executor, queue, UINT64_MAX, BUDGET);
+            const accel__cpu_drained result = execute(worker, queue);
             if (result == ACCEL__CPU_FORKED)
                 return false;
             if (result == ACCEL__CPU_SUSPENDED) {
                 accel__cpu_queue_unreference(queue);
                 return true;
             }
-            accel__cpu_queue_unclaim(queue);
             if (others_wait(pool) && has_work(queue)) {
                 accel__cpu_pool_push(queue); /* behind the others */
                 return true;
             }
-            if (atomic_load_explicit(&queue->completed, memory_order_relaxed) != before) {
-                deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
-                spins = true;
-                continue;
-            } /* else the next operation is reserved, but not published yet */
-        }
-        if ((!spins || is_called(pool)) && accel__cpu_queue_leave(queue))
+            deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+        } else if ((!spins || is_called(pool)) && accel__cpu_queue_leave(queue)) {
             return true;
+        }
         spins = spin_gap(deadline);
     }
 }
