@@ -66,9 +66,8 @@ static accel_status check_source(const char *source, size_t size, const char *fu
 
 /* ---- what every build does ---- */
 
-/* Checks what was given, and takes the device into use. */
-static accel_status begin(accel__source_build *build, accel_device device,
-                          const accel_module_options *options, accel_module **out_module)
+static accel_status check_and_use(accel__source_build *build, accel_device device,
+                                  const accel_module_options *options)
 {
     const char *function = build->function;
     accel_status status = accel__check_callback(function);
@@ -82,14 +81,25 @@ static accel_status begin(accel__source_build *build, accel_device device,
         status = accel__device_resolve(device, function, &build->device);
     if (status == ACCEL_OK)
         status = accel__device_use(build->device, function);
-    if (status != ACCEL_OK)
-        return status;
-    if (build->options.check_barriers != 0 &&
+    if (status == ACCEL_OK && build->options.check_barriers != 0 &&
         build->device->backend->table.kernel.dialect != ACCEL_DIALECT_CPU_C)
-        return accel__fail(ACCEL_ERROR_UNSUPPORTED, build->device->backend->table.name, function,
-                           "check_barriers works on the cpu backend only");
-    *out_module = accel__module_make(build->device, function);
-    return *out_module != NULL ? ACCEL_OK : ACCEL_ERROR_OUT_OF_HOST_MEMORY;
+        status = accel__fail(ACCEL_ERROR_UNSUPPORTED, build->device->backend->table.name, function,
+                             "check_barriers works on the cpu backend only");
+    return status;
+}
+
+/* Checks what was given, takes the device into use, and makes the module that will hold the log. NULL:
+ * *out_status says why. */
+static accel_module *begin(accel__source_build *build, accel_device device,
+                           const accel_module_options *options, accel_status *out_status)
+{
+    *out_status = check_and_use(build, device, options);
+    if (*out_status != ACCEL_OK)
+        return NULL;
+    accel_module *module = accel__module_make(build->device, build->function);
+    if (module == NULL)
+        *out_status = ACCEL_ERROR_OUT_OF_HOST_MEMORY;
+    return module;
 }
 
 /* A backend records its failures under the function that it knows; the caller's was this one. */
@@ -210,9 +220,9 @@ accel_status accel_module_create_from_source(accel_device device, const char *so
         return accel__fail_null(__func__, "out_module");
     *out_module = NULL;
     accel__source_build build = {.function = __func__, .source = source, .size = size};
-    accel_module *module = NULL;
-    accel_status status = begin(&build, device, options, &module);
-    if (status != ACCEL_OK)
+    accel_status status;
+    accel_module *module = begin(&build, device, options, &status);
+    if (module == NULL)
         return status;
     status = accel__source_translate(&build);
     if (status == ACCEL_OK)
@@ -255,9 +265,9 @@ accel_status accel_module_build_native(accel_device device, const char *source, 
     *out_object = NULL;
     *out_size = 0;
     accel__source_build build = {.function = __func__, .source = source, .size = size};
-    accel_module *module = NULL;
-    accel_status status = begin(&build, device, options, &module);
-    if (status != ACCEL_OK)
+    accel_status status;
+    accel_module *module = begin(&build, device, options, &status);
+    if (module == NULL)
         return status;
     status = accel__source_translate(&build);
     if (status == ACCEL_OK)

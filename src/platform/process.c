@@ -148,7 +148,7 @@ static int start(const char *path, char *const arguments[], char *temporary, pid
     char **environment = make_environment(temporary);
     if (environment == NULL)
         return ENOMEM;
-    int ends[2];
+    int ends[2] = {-1, -1};
     int code = open_pipe(ends);
     if (code == 0) {
         code = spawn_into(out_process, path, arguments, ends[1], environment);

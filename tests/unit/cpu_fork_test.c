@@ -301,12 +301,19 @@ static void fork_while_other_threads_launch(void **state)
 
 static _Atomic(int) forked_child;
 
+static void leave(void)
+{
+    _exit(0);
+}
+
 static void fork_in_callback(accel_status status, void *user)
 {
     (void)status, (void)user;
     const pid_t child = fork();
     if (child != 0)
         atomic_store(&forked_child, child);
+    else
+        atexit(leave); /* before the exit handlers of the parent */
 }
 
 static void callback_may_fork(void **state)

@@ -70,9 +70,10 @@ static const char *cut_words(compiler *found, const char *value)
     const char *name = NULL;
     char *rest = NULL;
     found->word_count = 0;
-    if (strlen(value) >= sizeof found->text)
+    const size_t size = strlen(value) + 1;
+    if (size > sizeof found->text)
         return NULL;
-    strcpy(found->text, value);
+    memcpy(found->text, value, size);
     for (char *word = strtok_r(found->text, " \t", &rest); word != NULL;
          word = strtok_r(NULL, " \t", &rest)) {
         if (name == NULL)

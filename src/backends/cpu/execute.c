@@ -72,7 +72,7 @@ void accel__cpu_arenas_free(void)
 
 /* ---- operations ---- */
 
-static bool is_long(const accel__cpu_slot *slot)
+bool accel__cpu_takes_long(const accel__cpu_slot *slot)
 {
     switch ((accel__cpu_op)slot->op) {
     case ACCEL__CPU_OP_LAUNCH:
@@ -140,11 +140,11 @@ static accel__cpu_drained skip(accel__cpu_queue *queue, accel__cpu_slot *slot)
 }
 
 static accel__cpu_drained execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                                  accel__cpu_slot *slot, uint64_t position)
+                                  accel__cpu_slot *slot, uint64_t position, bool is_long)
 {
     switch ((accel__cpu_op)slot->op) {
     case ACCEL__CPU_OP_LAUNCH:
-        accel__cpu_launch_execute(executor, queue, slot, position);
+        accel__cpu_launch_execute(executor, queue, slot, position, is_long);
         break;
     case ACCEL__CPU_OP_COPY:
         accel__cpu_copy_execute(&slot->copy);
@@ -171,7 +171,7 @@ static accel__cpu_drained execute_long(accel__cpu_executor *executor, accel__cpu
     settle(queue, position);
     if (executor->is_worker)
         accel__cpu_pool_busy();
-    const accel__cpu_drained result = execute(executor, queue, slot, position);
+    const accel__cpu_drained result = execute(executor, queue, slot, position, true);
     if (executor->is_worker && result != ACCEL__CPU_FORKED)
         accel__cpu_pool_searching();
     return result;
@@ -181,11 +181,14 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
                                     uint64_t limit, uint32_t budget)
 {
     const uint64_t start = atomic_load_explicit(&queue->completed, memory_order_relaxed);
+    const uint64_t tail = accel__cpu_queue_tail(queue);
     uint64_t head = start;
     for (; head < limit && budget-- > 0; head++) {
         accel__cpu_slot *slot = accel__cpu_queue_slot(queue, head);
         if (atomic_load_explicit(&slot->sequence, memory_order_acquire) != head + 1)
             break;
+        if (head + ACCEL__CPU_AHEAD < tail) /* not beyond: those lines are being written */
+            __builtin_prefetch(accel__cpu_queue_slot(queue, head + ACCEL__CPU_AHEAD), 0);
         /* All but the last of a row of short operations are published cheaply. */
         if (head != start) {
             atomic_store_explicit(&queue->completed, head, memory_order_release);
@@ -195,10 +198,10 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
         accel__cpu_drained result;
         if (atomic_load_explicit(&queue->status, memory_order_relaxed) != ACCEL_OK)
             result = skip(queue, slot);
-        else if (is_long(slot))
+        else if (accel__cpu_takes_long(slot))
             result = execute_long(executor, queue, slot, head);
         else
-            result = execute(executor, queue, slot, head);
+            result = execute(executor, queue, slot, head, false);
         if (result != ACCEL__CPU_DRAINED)
             return result;
     }

@@ -37,7 +37,7 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
 
 /* Operations of other files. */
 void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                               accel__cpu_slot *slot, uint64_t position);
+                               accel__cpu_slot *slot, uint64_t position, bool is_long);
 bool accel__cpu_launch_is_long(const accel__cpu_slot *slot);
 void accel__cpu_launch_release(accel__cpu_slot *slot);
 void accel__cpu_copy_execute(const accel__cpu_copy_op *copy);

@@ -1,6 +1,7 @@
 /* features.c: see features.h. */
 #include "backends/cpu/features.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -103,16 +104,18 @@ static bool is_lasting(const char *line)
 uint64_t accel__cpu_features_hash(void)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    const unsigned long capabilities[2] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
-    hash = mix(hash, (const char *)capabilities, sizeof capabilities);
+    char capabilities[64]; /* all there is where the file cannot be read */
+    const int size = snprintf(capabilities, sizeof capabilities, "%lx %lx", getauxval(AT_HWCAP),
+                              getauxval(AT_HWCAP2));
+    hash = mix(hash, capabilities, size > 0 ? (size_t)size : 0);
     accel__text text = {0};
     read_processor(&text);
     const char *line = accel__text_string(&text);
     while (*line != '\0') {
-        const size_t size = strcspn(line, "\n");
+        const size_t length = strcspn(line, "\n");
         if (is_lasting(line))
-            hash = mix(hash, line, size);
-        line += size + (line[size] == '\n');
+            hash = mix(hash, line, length);
+        line += length + (line[length] == '\n');
     }
     accel__text_release(&text);
     return hash;

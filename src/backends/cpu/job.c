@@ -113,6 +113,13 @@ static void fill_frame(frame *self, const accel__cpu_job *job, unsigned char *me
     self->launch.scratch = memory;
 }
 
+static bool needs_no_memory(const accel__cpu_native_function *function)
+{
+    const accel_cpu_kernel *kernel = function->kernel;
+    return function->local_count == 0 && kernel->scratch_fixed == 0 &&
+           kernel->scratch_per_item == 0 && kernel->param_count <= INLINE_PARAMS;
+}
+
 static bool make_frame(frame *self, accel__cpu_executor *executor, const accel__cpu_job *job)
 {
     size_t size = 0;
@@ -120,6 +127,10 @@ static bool make_frame(frame *self, accel__cpu_executor *executor, const accel__
     memcpy(self->launch.grid, job->op->grid, sizeof self->launch.grid);
     memcpy(self->launch.block, job->op->block, sizeof self->launch.block);
     self->launch.reserved = 0;
+    if (needs_no_memory(job->op->function)) {
+        fill_frame(self, job, NULL);
+        return true;
+    }
     if (!measure(job, &size))
         return false;
     if (size != 0) {
@@ -328,7 +339,10 @@ bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
     if (!make_frame(&self, executor, job))
         return false;
     if (job->block_count == 1 || job->thread_count == 1) {
-        run_measured(&self, job, 0, job->block_count);
+        if (job->is_measured)
+            run_measured(&self, job, 0, job->block_count);
+        else
+            run_range(&self, job, 0, job->block_count);
         return true;
     }
     const uint64_t least = accel__cpu_ticks_of_ns(SHARE_NS);

@@ -14,6 +14,7 @@ typedef struct accel__cpu_job {
     uint64_t block_count;
     uint64_t least_range; /* blocks that one thread takes at least, where there are that many */
     uint32_t thread_count; /* that may take part */
+    bool is_measured;      /* also where it cannot be shared: what the function costs */
     _Atomic(const char *) error;
     _Alignas(64) _Atomic(uint64_t) next_block;
 } accel__cpu_job;

@@ -70,7 +70,7 @@ void accel__cpu_launch_release(accel__cpu_slot *slot)
 }
 
 void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                               accel__cpu_slot *slot, uint64_t position)
+                               accel__cpu_slot *slot, uint64_t position, bool is_long)
 {
     const accel__cpu_launch_op *op = &slot->launch;
     accel__cpu_job job = {
@@ -78,6 +78,7 @@ void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *
         .arguments = slot->has_block != 0 ? slot->block : slot->arguments,
         .block_count = op->grid[0] * op->grid[1] * op->grid[2],
         .thread_count = accel__cpu_thread_count(),
+        .is_measured = position % 16 == 0 || is_long,
     };
     const bool ran = accel__cpu_job_run(executor, queue, &job);
     const char *error = atomic_load_explicit(&job.error, memory_order_relaxed);

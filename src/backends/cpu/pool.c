@@ -9,7 +9,7 @@
 #include "platform/futex.h"
 #include "platform/thread.h"
 
-enum { MAX_THREADS = 1024, SPIN_NS = 20000 };
+enum { MAX_THREADS = 1024, SPIN_NS = 20000, BUSY_NS = 5000000 };
 
 accel__cpu_pool accel__cpu_the_pool;
 
@@ -37,7 +37,15 @@ uint32_t accel__cpu_thread_count(void)
 
 uint64_t accel__cpu_spin_ticks(void)
 {
-    return spin_ticks;
+    const uint64_t until =
+        atomic_load_explicit(&accel__cpu_the_pool.busy_until, memory_order_relaxed);
+    return until != 0 && accel__cpu_ticks() < until ? 0 : spin_ticks;
+}
+
+void accel__cpu_pool_note_busy(uint64_t now)
+{
+    atomic_store_explicit(&accel__cpu_the_pool.busy_until, now + accel__cpu_ticks_of_ns(BUSY_NS),
+                          memory_order_relaxed);
 }
 
 /* ---- starting and stopping ---- */
@@ -49,7 +57,7 @@ static void reset(accel__cpu_pool *pool)
         pool->run_first[level] = pool->run_last[level] = NULL;
     atomic_store(&pool->run_count, 0);
     atomic_store(&pool->stopping, 0);
-    pool->searching = 0;
+    pool->searching = pool->dozing = 0;
     pool->sleepers = NULL;
     pool->worker_count = 0;
     accel__cpu_board_reset(&pool->board);
@@ -124,21 +132,32 @@ static void wake(accel__cpu_worker *worker)
     accel__futex_wake_one(&worker->awake);
 }
 
-/* Mutex held. A sleeper to wake, where more queues wait than workers search. */
-static accel__cpu_worker *pick_sleeper(accel__cpu_pool *pool)
+/* Mutex held. Takes the first sleeper off the list. */
+static accel__cpu_worker *take_sleeper(accel__cpu_pool *pool)
 {
     accel__cpu_worker *worker = pool->sleepers;
-    if (worker == NULL || atomic_load(&pool->run_count) <= pool->searching)
-        return NULL;
     pool->sleepers = worker->next_sleeper;
+    pool->dozing -= worker->dozes;
+    worker->dozes = false;
     pool->searching++;
     return worker;
 }
 
-void accel__cpu_pool_push(accel__cpu_queue *queue)
+/* Mutex held. A sleeper to wake, where more queues wait than workers search. */
+static accel__cpu_worker *pick_sleeper(accel__cpu_pool *pool, bool is_short, bool *out_deferred)
+{
+    *out_deferred = false;
+    if (pool->sleepers == NULL || atomic_load(&pool->run_count) <= pool->searching)
+        return NULL;
+    *out_deferred = is_short && pool->dozing != 0;
+    return *out_deferred ? NULL : take_sleeper(pool);
+}
+
+void accel__cpu_pool_push(accel__cpu_queue *queue, bool is_short)
 {
     accel__cpu_pool *pool = &accel__cpu_the_pool;
     accel__cpu_worker *sleeper = NULL;
+    bool is_deferred = false;
     accel__mutex_lock(&pool->mutex);
     const bool is_new = !queue->is_in_run_queue;
     if (is_new) {
@@ -150,8 +169,9 @@ void accel__cpu_pool_push(accel__cpu_queue *queue)
             pool->run_last[queue->level]->run_next = queue;
         pool->run_last[queue->level] = queue;
         atomic_fetch_add(&pool->run_count, 1);
-        sleeper = pick_sleeper(pool);
     }
+    sleeper = pick_sleeper(pool, is_short, &is_deferred);
+    atomic_store_explicit(&queue->deferred, is_deferred, memory_order_relaxed);
     accel__mutex_unlock(&pool->mutex);
     if (sleeper != NULL)
         wake(sleeper);
@@ -162,9 +182,10 @@ void accel__cpu_pool_push(accel__cpu_queue *queue)
 void accel__cpu_pool_busy(void)
 {
     accel__cpu_pool *pool = &accel__cpu_the_pool;
+    bool is_deferred = false;
     accel__mutex_lock(&pool->mutex);
     pool->searching--;
-    accel__cpu_worker *sleeper = pick_sleeper(pool);
+    accel__cpu_worker *sleeper = pick_sleeper(pool, false, &is_deferred);
     accel__mutex_unlock(&pool->mutex);
     if (sleeper != NULL)
         wake(sleeper);
@@ -184,11 +205,9 @@ void accel__cpu_pool_wake(uint32_t count)
     accel__cpu_worker *first = NULL;
     accel__mutex_lock(&pool->mutex);
     while (count-- > 0 && pool->sleepers != NULL) {
-        accel__cpu_worker *worker = pool->sleepers;
-        pool->sleepers = worker->next_sleeper;
+        accel__cpu_worker *worker = take_sleeper(pool);
         worker->next_sleeper = first;
         first = worker;
-        pool->searching++;
     }
     accel__mutex_unlock(&pool->mutex);
     while (first != NULL) {

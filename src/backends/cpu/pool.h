@@ -3,6 +3,9 @@
  * There is one pool in the process, for all devices. Its threads start when a queue first needs them,
  * and in a forked child the pool is abandoned and begins anew. `searching` counts the workers that will
  * look at the run queue within about a microsecond: those are not woken, others are, one per queue.
+ * A worker that runs out of work first spins, then dozes (it looks again ten times, every 100
+ * microseconds), then sleeps. Nobody is woken from a doze for short work: waking costs microseconds, and
+ * more where the processors are busy, because the worker then takes the caller's.
  */
 #ifndef ACCEL_BACKENDS_CPU_POOL_H
 #define ACCEL_BACKENDS_CPU_POOL_H
@@ -19,6 +22,8 @@ typedef struct accel__cpu_worker {
     pthread_t thread;
     _Atomic(uint32_t) awake; /* what it sleeps on */
     struct accel__cpu_worker *next_sleeper;
+    bool dozes;
+    uint32_t dozes_left;
     accel__cpu_executor executor;
 } accel__cpu_worker;
 
@@ -30,7 +35,9 @@ typedef struct accel__cpu_pool {
     _Atomic(uint32_t) run_count; /* read without the mutex */
     _Atomic(uint32_t) stopping;
     uint32_t searching;
-    accel__cpu_worker *sleepers;
+    uint32_t dozing;
+    accel__cpu_worker *sleepers; /* dozing ones too */
+    _Atomic(uint64_t) busy_until; /* ticks: until then the processors are taken, spinning does harm */
 
     accel__cpu_worker *workers; /* changed by start and stop only */
     uint32_t worker_count;
@@ -43,9 +50,12 @@ extern accel__cpu_pool accel__cpu_the_pool;
 accel_status accel__cpu_pool_configure(void);
 void accel__cpu_pool_stop(void);
 
-/* How many threads compute at most, a helping caller included, and for how long to spin. */
+/* How many threads compute at most, a helping caller included. */
 uint32_t accel__cpu_thread_count(void);
+/* For how long to spin: 0 where it does harm. */
 uint64_t accel__cpu_spin_ticks(void);
+/* A spinning thread was off its processor: nobody spins for a while. */
+void accel__cpu_pool_note_busy(uint64_t now);
 
 accel_status accel__cpu_pool_start(const char *function);
 
@@ -57,8 +67,9 @@ static inline accel_status accel__cpu_pool_ready(const char *function)
     return generation == accel__generation() ? ACCEL_OK : accel__cpu_pool_start(function);
 }
 
-/* Puts a queue on the run queue, with the caller's reference. */
-void accel__cpu_pool_push(accel__cpu_queue *queue);
+/* Puts a queue on the run queue, with the caller's reference. Short work can wait for a dozing worker;
+ * if it then does, the queue is `deferred`. */
+void accel__cpu_pool_push(accel__cpu_queue *queue, bool is_short);
 
 /* A worker begins (ends) something long: somebody else must look at the run queue meanwhile. */
 void accel__cpu_pool_busy(void);

@@ -60,6 +60,7 @@ accel__cpu_queue *accel__cpu_queue_create(accel_native_device *device, int32_t p
     atomic_store(&queue->references, 1);
     atomic_store(&queue->state, 0);
     atomic_store(&queue->room, ACCEL__CPU_CAPACITY);
+    atomic_store(&queue->deferred, 0);
     atomic_store(&queue->completed, 0);
     atomic_store(&queue->next_wake, UINT64_MAX);
     atomic_store(&queue->claim, ACCEL__CPU_CLAIM_FREE);
@@ -142,10 +143,12 @@ accel_status accel__cpu_queue_reserve_slow(accel__cpu_queue *queue, const char *
     return status;
 }
 
-void accel__cpu_queue_schedule(accel__cpu_queue *queue)
+void accel__cpu_queue_schedule(accel__cpu_queue *queue, bool is_inactive, bool is_short)
 {
+    if (!is_inactive && is_short)
+        return;
     accel__cpu_queue_reference(queue);
-    accel__cpu_pool_push(queue);
+    accel__cpu_pool_push(queue, is_short);
 }
 
 /* ---- claim and attendance ---- */
@@ -192,7 +195,7 @@ void accel__cpu_queue_unclaim(accel__cpu_queue *queue)
         attends = true;
     }
     if (attends)
-        accel__cpu_pool_push(queue);
+        accel__cpu_pool_push(queue, true);
     call_helpers(queue);
 }
 
@@ -253,14 +256,24 @@ bool accel__cpu_queue_add_waiter(accel__cpu_queue *queue, accel__cpu_waiter *wai
     return waits;
 }
 
+/* Whether what a suspended queue does next, as far as it is queued, is short. */
+static bool next_is_short(accel__cpu_queue *queue)
+{
+    const uint64_t next = atomic_load_explicit(&queue->completed, memory_order_relaxed) + 1;
+    const accel__cpu_slot *slot = accel__cpu_queue_slot(queue, next);
+    return atomic_load_explicit(&slot->sequence, memory_order_acquire) != next + 1 ||
+           !accel__cpu_takes_long(slot);
+}
+
 /* The mark that a suspended queue waits for has passed: its waiter's attendance goes to the pool. */
 static void resume(accel__cpu_waiter *waiter)
 {
     accel__cpu_queue *queue =
         (accel__cpu_queue *)((char *)waiter - offsetof(accel__cpu_queue, suspension));
     accel__cpu_queue_reference(queue); /* the push gives the waiter's away */
+    const bool is_short = next_is_short(queue);
     atomic_store(&queue->claim, ACCEL__CPU_CLAIM_FREE);
-    accel__cpu_pool_push(queue);
+    accel__cpu_pool_push(queue, is_short);
     call_helpers(queue);
     accel__cpu_queue_unreference(queue);
 }

@@ -29,6 +29,7 @@
 
 enum {
     ACCEL__CPU_CAPACITY = 1024,     /* operations; a power of two */
+    ACCEL__CPU_AHEAD = 6,           /* operations whose slots are fetched in advance */
     ACCEL__CPU_INLINE_ARGUMENTS = 64, /* bytes */
     ACCEL__CPU_ERROR_TEXT = 160
 };
@@ -120,6 +121,7 @@ struct accel__cpu_queue {
     /* Written by those who queue. */
     _Alignas(64) _Atomic(uint64_t) state; /* next position << 1 | active */
     _Atomic(uint64_t) room;               /* positions below this one are known to be free */
+    _Atomic(uint32_t) deferred;           /* it waits for a worker that dozes: pool.h */
 
     /* Written by the executor. */
     _Alignas(64) _Atomic(uint64_t) completed;
@@ -198,15 +200,25 @@ static inline accel__cpu_slot *accel__cpu_queue_slot(accel__cpu_queue *queue, ui
     return &queue->slots[position & (ACCEL__CPU_CAPACITY - 1)];
 }
 
-/* Puts a queue that was inactive on the run queue. */
-void accel__cpu_queue_schedule(accel__cpu_queue *queue);
+/* Puts a queue that was inactive on the run queue, or calls for a worker where it waits there. */
+void accel__cpu_queue_schedule(accel__cpu_queue *queue, bool is_inactive, bool is_short);
+
+/* Whether an operation takes longer than a look at the run queue, as far as one can know (execute.c). */
+bool accel__cpu_takes_long(const accel__cpu_slot *slot);
 
 static inline void accel__cpu_queue_publish(accel__cpu_queue *queue, uint64_t ticket)
 {
-    atomic_store_explicit(&accel__cpu_queue_slot(queue, ticket >> 1)->sequence, (ticket >> 1) + 1,
-                          memory_order_release);
-    if ((ticket & 1) == 0)
-        accel__cpu_queue_schedule(queue);
+    accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
+    const bool is_inactive = (ticket & 1) == 0;
+    const bool calls =
+        is_inactive || atomic_load_explicit(&queue->deferred, memory_order_relaxed) != 0;
+    const bool is_short = calls && !accel__cpu_takes_long(slot);
+    atomic_store_explicit(&slot->sequence, (ticket >> 1) + 1, memory_order_release);
+    /* Has a line ready for a later operation: its way from the executor's cache takes longer than one
+     * operation does. */
+    __builtin_prefetch(accel__cpu_queue_slot(queue, (ticket >> 1) + ACCEL__CPU_AHEAD), 1);
+    if (calls)
+        accel__cpu_queue_schedule(queue, is_inactive, is_short);
 }
 
 /* ---- executing ---- */

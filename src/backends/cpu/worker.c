@@ -1,13 +1,15 @@
 /* worker.c: what a worker thread does. It takes a queue from the run queue and stays with it while
  * work keeps coming; it looks at the queue's state once a microsecond only, because each look takes the
- * cache line from those who queue. When nothing has come for a while it sleeps. */
+ * cache line from those who queue. When nothing has come for a while it dozes, then sleeps. */
 #include "backends/cpu/pool.h"
 #include "platform/futex.h"
 
 enum {
     BUDGET = 64,     /* operations before a look at who else waits */
     GAP_NS = 1000,   /* between two looks */
-    LATE_NS = 30000  /* a gap that took this long: somebody else needs the processor */
+    LATE_NS = 30000, /* a gap that took this long: somebody else needs the processor */
+    DOZE_NS = 100000,
+    DOZES = 10 /* before it sleeps for good */
 };
 
 static bool others_wait(const accel__cpu_pool *pool)
@@ -31,7 +33,11 @@ static bool spin_gap(uint64_t deadline)
         accel__spin_pause();
         now = accel__cpu_ticks();
     }
-    return now < deadline && now < start + accel__cpu_ticks_of_ns(LATE_NS);
+    if (now > start + accel__cpu_ticks_of_ns(LATE_NS)) {
+        accel__cpu_pool_note_busy(now);
+        return false;
+    }
+    return now < deadline;
 }
 
 static bool has_work(accel__cpu_queue *queue)
@@ -72,7 +78,7 @@ static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
                 return true;
             }
             if (others_wait(pool) && has_work(queue)) {
-                accel__cpu_pool_push(queue); /* behind the others */
+                accel__cpu_pool_push(queue, true); /* behind the others */
                 return true;
             }
             deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
@@ -96,16 +102,34 @@ static accel__cpu_queue *pop(accel__cpu_pool *pool)
     }
     if (queue != NULL) {
         queue->is_in_run_queue = false;
+        atomic_store_explicit(&queue->deferred, 0, memory_order_relaxed);
         atomic_fetch_sub(&pool->run_count, 1);
     }
     accel__mutex_unlock(&pool->mutex);
     return queue;
 }
 
-/* Sleeps unless something came up. False: the pool stops. */
+/* Out of the list of sleepers, if nobody has woken it. */
+static void wake_up(accel__cpu_pool *pool, accel__cpu_worker *worker)
+{
+    accel__mutex_lock(&pool->mutex);
+    accel__cpu_worker **link = &pool->sleepers;
+    while (*link != NULL && *link != worker)
+        link = &(*link)->next_sleeper;
+    if (*link != NULL) {
+        *link = worker->next_sleeper;
+        pool->dozing--;
+        pool->searching++;
+    }
+    worker->dozes = false;
+    accel__mutex_unlock(&pool->mutex);
+}
+
+/* Dozes or sleeps unless something came up. False: the pool stops. */
 static bool sleep_now(accel__cpu_worker *worker)
 {
     accel__cpu_pool *pool = &accel__cpu_the_pool;
+    const bool dozes = worker->dozes_left != 0;
     accel__mutex_lock(&pool->mutex);
     const bool stops = atomic_load(&pool->stopping) != 0 && !others_wait(pool);
     const bool sleeps = !stops && !is_called(pool);
@@ -113,13 +137,21 @@ static bool sleep_now(accel__cpu_worker *worker)
         atomic_store(&worker->awake, 0);
         worker->next_sleeper = pool->sleepers;
         pool->sleepers = worker;
+        worker->dozes = dozes;
+        pool->dozing += dozes;
     }
     if (sleeps || stops)
         pool->searching--;
     accel__mutex_unlock(&pool->mutex);
-    while (sleeps && atomic_load_explicit(&worker->awake, memory_order_acquire) == 0)
-        accel__futex_wait(&worker->awake, 0, UINT64_MAX);
-    return !stops;
+    if (!sleeps)
+        return !stops;
+    worker->dozes_left -= dozes;
+    while (atomic_load_explicit(&worker->awake, memory_order_acquire) == 0)
+        if (!accel__futex_wait(&worker->awake, 0, dozes ? DOZE_NS : UINT64_MAX)) {
+            wake_up(pool, worker);
+            break;
+        }
+    return true;
 }
 
 void *accel__cpu_worker_run(void *user)
@@ -133,6 +165,7 @@ void *accel__cpu_worker_run(void *user)
             return NULL;
         if (queue != NULL || accel__cpu_job_help(&worker->executor, NULL)) {
             deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+            worker->dozes_left = DOZES;
             continue;
         }
         if (!spin_gap(deadline) && !sleep_now(worker))
