@@ -89,8 +89,9 @@ static void probe(accel_backend_probe *out_probe)
         strcpy(out_probe->reason, "the mock was told so");
 }
 
-static accel_status start(void)
+static accel_status start(const accel_backend_selected *selected, uint32_t selected_count)
 {
+    (void)selected, (void)selected_count;
     const struct timespec pause = {0, (long)mock.start_ms * 1000000};
     nanosleep(&pause, NULL);
     return count(MOCK_START, "mockStart");
@@ -487,7 +488,8 @@ accel_backend_table mock_table(void)
         .abi = ACCEL_BACKEND_ABI,
         .name = "mock",
         .rank = ACCEL_BACKEND_RANK_CPU + 10,
-        .discovery = {probe, start, stop, describe, capability},
+        .local = {probe, describe, capability},
+        .discovery = {start, stop},
         .device = {open_device, close_device, memory_info},
         .memory = {alloc, free_memory, enqueue_copy, enqueue_fill},
         .stream = {stream_create, stream_destroy, stream_query, stream_synchronize},

@@ -513,7 +513,7 @@ static int set_up(void **state)
     (void)state;
     unsetenv("ACCEL_CC");
     const accel_backend_table *table = accel__backend_cpu();
-    return own_directory_begin() && table->discovery.start() == ACCEL_OK &&
+    return own_directory_begin() && table->discovery.start(NULL, 0) == ACCEL_OK &&
                    table->device.open(0, &device) == ACCEL_OK
                ? 0
                : 1;

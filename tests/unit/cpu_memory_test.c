@@ -136,14 +136,14 @@ static void describes_itself(void **state)
     size_t available = 0;
     size_t total = 0;
     for (int32_t i = 0; i < 2; i++)
-        assert_int_equal(cpu.table->discovery.describe(i, &info[i]), ACCEL_OK);
+        assert_int_equal(cpu.table->local.describe(i, &info[i]), ACCEL_OK);
     assert_int_equal(info[0].kind, ACCEL_DEVICE_KIND_CPU);
     assert_string_not_equal(info[0].name, "");
     assert_string_not_equal(info[0].uuid, info[1].uuid);
     assert_int_equal(strncmp(info[0].uuid, "cpu-", 4), 0);
     assert_int_equal(cpu.table->device.memory_info(0, &available, &total), ACCEL_OK);
     assert_true(available > 0 && available <= total && total == info[0].total_memory);
-    assert_int_equal(cpu.table->discovery.capability(0, &capability), ACCEL_OK);
+    assert_int_equal(cpu.table->local.capability(0, &capability), ACCEL_OK);
     assert_true(capability.compute_units >= 1 && capability.survives_fork);
     assert_true((capability.data_types & ACCEL_DATA_TYPE_BIT(ACCEL_DATA_TYPE_F64)) != 0);
     assert_int_equal(capability.total_memory, total);

@@ -481,7 +481,7 @@ static void stops_and_starts_again(void **state)
         launch_append(cpu.stream, &log_of_stream, i);
         synchronize(cpu.stream);
         cpu.table->discovery.stop();
-        assert_int_equal(cpu.table->discovery.start(), ACCEL_OK);
+        assert_int_equal(cpu.table->discovery.start(NULL, 0), ACCEL_OK);
     }
     assert_int_equal(log_of_stream.count, 20);
 }
@@ -493,21 +493,21 @@ static void settings_are_checked(void **state)
     accel_backend_probe probe = {0};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         setenv("ACCEL_CPU_THREADS", wrong[i], 1);
-        assert_int_equal(cpu.table->discovery.start(), ACCEL_ERROR_START_FAILED);
+        assert_int_equal(cpu.table->discovery.start(NULL, 0), ACCEL_ERROR_START_FAILED);
         assert_non_null(strstr(accel_last_error_message(), "ACCEL_CPU_THREADS"));
         setenv("ACCEL_CPU_DEVICES", wrong[i], 1);
-        cpu.table->discovery.probe(&probe);
+        cpu.table->local.probe(&probe);
         assert_int_equal(probe.device_count, 0);
         assert_non_null(strstr(probe.reason, "ACCEL_CPU_DEVICES"));
     }
     unsetenv("ACCEL_CPU_THREADS");
     setenv("ACCEL_CPU_DEVICES", "64", 1);
     probe = (accel_backend_probe){0};
-    cpu.table->discovery.probe(&probe);
+    cpu.table->local.probe(&probe);
     assert_int_equal(probe.device_count, 64);
     assert_string_equal(probe.reason, "");
     unsetenv("ACCEL_CPU_DEVICES");
-    assert_int_equal(cpu.table->discovery.start(), ACCEL_OK);
+    assert_int_equal(cpu.table->discovery.start(NULL, 0), ACCEL_OK);
 }
 
 static void module_outlives_its_launches(void **state)

@@ -30,7 +30,7 @@ typedef struct cpu_fixture {
 static inline void cpu_open(cpu_fixture *cpu)
 {
     cpu->table = accel__backend_cpu();
-    assert_int_equal(cpu->table->discovery.start(), ACCEL_OK);
+    assert_int_equal(cpu->table->discovery.start(NULL, 0), ACCEL_OK);
     assert_int_equal(cpu->table->device.open(0, &cpu->device), ACCEL_OK);
     assert_int_equal(cpu->table->stream.create(cpu->device, 0, &cpu->stream), ACCEL_OK);
 }

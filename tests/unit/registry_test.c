@@ -28,8 +28,9 @@ static void test_wrong_headers(void **state)
     table = mock_table();
     table.abi = ACCEL_BACKEND_ABI + 1;
     refuse(&table, "ABI");
-    const char *const names[] = {NULL,   "",    "Mock", "1mock", "_mock", "mo-ck", "mo ck", "mock:",
-                                 "m\xc3\xa4", "abcdefghijklmnopqrstuvwxyz012345"};
+    const char *const names[] = {
+        NULL,    "",      "Mock",  "1mock",     "_mock",
+        "mo-ck", "mo ck", "mock:", "m\xc3\xa4", "abcdefghijklmnopqrstuvwxyz012345"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         table = mock_table();
         table.name = names[i];
@@ -47,11 +48,8 @@ static void test_each_mandatory_function(void **state)
         table.path = NULL;                                                                         \
         refuse(&table, #path);                                                                     \
     } while (0)
-    WITHOUT(discovery.probe);
     WITHOUT(discovery.start);
     WITHOUT(discovery.stop);
-    WITHOUT(discovery.describe);
-    WITHOUT(discovery.capability);
     WITHOUT(device.open);
     WITHOUT(device.close);
     WITHOUT(device.memory_info);
@@ -114,6 +112,43 @@ static bool reachable(accel_native_device *destination, accel_native_device *sou
     return destination != source;
 }
 
+static uint64_t driver_stamp(void)
+{
+    return 0;
+}
+
+static uint32_t driver_list(accel_backend_driver *out_drivers, uint32_t capacity,
+                            accel_backend_probe *out_probe)
+{
+    (void)out_drivers, (void)capacity, (void)out_probe;
+    return 0;
+}
+
+static accel_status driver_probe(const accel_backend_driver *driver,
+                                 void (*report)(const accel_backend_found *found, void *user),
+                                 void *user)
+{
+    (void)driver, (void)report, (void)user;
+    return ACCEL_OK;
+}
+
+/* Devices are found in exactly one of two ways. */
+static void test_ways_of_discovery(void **state)
+{
+    (void)state;
+    accel_backend_table table = mock_table();
+    table.local.describe = NULL;
+    refuse(&table, "local");
+    table = mock_table();
+    memset(&table.local, 0, sizeof table.local);
+    refuse(&table, "exactly one");
+    table.drivers.stamp = driver_stamp;
+    refuse(&table, "drivers");
+    table = mock_table();
+    table.drivers = (accel_backend_drivers){driver_stamp, driver_list, driver_probe};
+    refuse(&table, "exactly one");
+}
+
 static void test_half_a_group(void **state)
 {
     (void)state;
@@ -137,8 +172,8 @@ static void test_half_a_group(void **state)
 static bool has_holes(const accel_backend_table *table)
 {
     void (*const *functions)(void) = (void (*const *)(void))(const void *)&table->timing;
-    const size_t count =
-        (sizeof *table - offsetof(accel_backend_table, timing)) / sizeof functions[0];
+    const size_t count = (sizeof *table - offsetof(accel_backend_table, timing)) /
+                         sizeof functions[0];
     for (size_t i = 0; i < count; i++)
         if (functions[i] == NULL)
             return true;
@@ -224,9 +259,10 @@ int main(void)
 {
     test_environment(1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_headers),    cmocka_unit_test(test_each_mandatory_function),
-        cmocka_unit_test(test_half_a_group),     cmocka_unit_test(test_holes_are_filled),
-        cmocka_unit_test(test_mask_words),       cmocka_unit_test(test_registering),
+        cmocka_unit_test(test_wrong_headers),     cmocka_unit_test(test_each_mandatory_function),
+        cmocka_unit_test(test_ways_of_discovery), cmocka_unit_test(test_half_a_group),
+        cmocka_unit_test(test_holes_are_filled),  cmocka_unit_test(test_mask_words),
+        cmocka_unit_test(test_registering),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
