@@ -27,7 +27,9 @@ typedef struct accel__opencl_device {
     bool priorities;                  /* queues have them */
     const accel_backend_found *found; /* name, driver, capability */
     uint64_t total_memory;
-    accel__opencl_memory memory;
+    cl_command_queue service;    /* for mapping */
+    accel__opencl_memory memory; /* device memory */
+    accel__opencl_memory pinned;
 } accel__opencl_device;
 
 accel_status accel__opencl_open(int32_t index, accel_native_device **out_device);

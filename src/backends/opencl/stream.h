@@ -43,4 +43,9 @@ accel_status accel__opencl_stream_handle(accel_native_stream *stream, void **out
 /* Records the failure that sticks to the stream and returns its status. */
 accel_status accel__opencl_stream_failure(accel__opencl_stream *stream, cl_int code);
 
+/* An event's state: CL_COMPLETE, a positive number where it has not passed, or the failure. `await` waits
+ * until it has passed or failed. */
+cl_int accel__opencl_state(const accel__opencl_api *api, cl_event event);
+cl_int accel__opencl_await(const accel__opencl_api *api, cl_event event);
+
 #endif

@@ -1,0 +1,235 @@
+/* icd.c: see icd.h. Which drivers there are, by the rules of the two loaders in use, Khronos' and
+ * ocl-icd:
+ *
+ *   OCL_ICD_FILENAMES   libraries, separated by colons; they come first
+ *   OCL_ICD_VENDORS     a directory: its *.icd files; a name ending in .icd: that file (a name without
+ *                       slash is looked for in the default directory first); else a library
+ *   OPENCL_VENDOR_PATH  a directory in place of /etc/OpenCL/vendors; OCL_ICD_VENDORS comes before it
+ *
+ * An implementation that is preloaded (oclgrind does that) replaces all drivers, as it does for other
+ * programs; and where no driver is named, a libOpenCL.so.1 that is no loader is taken for one. */
+#include "backends/opencl/icd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backends/opencl/icd_file.h"
+#include "base/allocate.h"
+#include "base/environment.h"
+
+static const char default_folder[] = "/etc/OpenCL/vendors";
+
+/* What is being listed. */
+typedef struct listing {
+    accel_backend_driver *drivers;
+    uint32_t capacity;
+    uint32_t count; /* may be more than the capacity */
+} listing;
+
+/* ---- the stamp ---- */
+
+/* What drivers and loaders of OpenCL read. One pass over the environment is cheaper than asking for each
+ * variable; sums do not depend on the order. */
+uint64_t accel__opencl_stamp(void)
+{
+    static const char *const prefixes[] = {"OCL_",      "OPENCL_", "POCL_", "RUSTICL_",
+                                           "OCLGRIND_", "LD_",     "CUDA_", "GPU_",
+                                           "ZE_",       "HIP_",    "ROCR_", "ACCEL_OPENCL_"};
+    uint64_t sum = 0;
+    for (char **at = environ; at != NULL && *at != NULL; at++) {
+        if (strchr("OPRLCGZHA", **at) == NULL)
+            continue;
+        for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+            if (strncmp(*at, prefixes[i], strlen(prefixes[i])) == 0)
+                sum += accel__opencl_hash(ACCEL__OPENCL_HASH_START, *at, strlen(*at));
+    }
+    return sum;
+}
+
+/* ---- names ---- */
+
+static bool name_is_taken(const listing *made, const char *name)
+{
+    for (uint32_t i = 0; i < made->count && i < made->capacity; i++)
+        if (strcmp(made->drivers[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* "pocl" from "/etc/OpenCL/vendors/pocl.icd" or from "libpocl.so.2"; a number behind it where there is
+ * one of that name already. */
+static void name_driver(const listing *made, accel_backend_driver *driver)
+{
+    const char *path = driver->source[0] != '\0' ? driver->source : driver->library;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash != NULL ? slash + 1 : path;
+    char stem[48];
+    if (driver->source[0] == '\0' && strncmp(base, "lib", 3) == 0 && base[3] != '\0')
+        base += 3;
+    size_t size = strcspn(base, ".");
+    size = size < sizeof stem - 1 ? size : sizeof stem - 1;
+    for (size_t i = 0; i < size; i++)
+        stem[i] = strchr(" \t:,/\"'", base[i]) != NULL || (unsigned char)base[i] < ' ' ? '_'
+                                                                                       : base[i];
+    stem[size] = '\0';
+    snprintf(driver->name, sizeof driver->name, "%s", size != 0 ? stem : "driver");
+    for (unsigned number = 2; name_is_taken(made, driver->name); number++)
+        snprintf(driver->name, sizeof driver->name, "%s-%u", size != 0 ? stem : "driver", number);
+}
+
+/* Two files may name one library: it is asked once. */
+static bool is_listed(const listing *made, const accel_backend_driver *driver)
+{
+    for (uint32_t i = 0; i < made->count && i < made->capacity; i++)
+        if (driver->library[0] != '\0' && strcmp(made->drivers[i].library, driver->library) == 0)
+            return true;
+    return false;
+}
+
+static void add(listing *made, accel_backend_driver *driver)
+{
+    if (is_listed(made, driver))
+        return;
+    name_driver(made, driver);
+    if (made->count < made->capacity)
+        made->drivers[made->count] = *driver;
+    made->count++;
+}
+
+/* ---- sources ---- */
+
+static void add_library(listing *made, const char *library)
+{
+    accel_backend_driver driver;
+    accel__opencl_read_library(library, &driver);
+    add(made, &driver);
+}
+
+static bool add_icd(listing *made, const char *path)
+{
+    accel_backend_driver driver;
+    if (!accel__opencl_read_icd(path, &driver))
+        return false;
+    add(made, &driver);
+    return true;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t size = strlen(text);
+    const size_t end_size = strlen(end);
+    return size >= end_size && strcmp(text + size - end_size, end) == 0;
+}
+
+static int is_icd_name(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && ends_with(entry->d_name, ".icd");
+}
+
+/* In the order of the names, so that devices have the same numbers each time. */
+static void add_folder(listing *made, const char *folder, accel_backend_probe *out_probe)
+{
+    struct dirent **entries = NULL;
+    const int count = scandir(folder, &entries, is_icd_name, alphasort);
+    if (count < 0) {
+        char text[128];
+        const int code = errno;
+        out_probe->cannot_tell = code != ENOENT && code != ENOTDIR;
+        snprintf(out_probe->reason, sizeof out_probe->reason, "no OpenCL driver: %.100s: %s",
+                 folder, strerror_r(code, text, sizeof text));
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        const int size = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        if (size > 0 && (size_t)size < sizeof path)
+            add_icd(made, path);
+        free(entries[i]); /* scandir's own */
+    }
+    free(entries);
+    if (made->count == 0)
+        snprintf(out_probe->reason, sizeof out_probe->reason,
+                 "no OpenCL driver: there is no .icd file in %.150s", folder);
+}
+
+/* Libraries separated by any of `separators`; only those that `accept` takes. */
+static void add_list(listing *made, const char *list, const char *separators,
+                     bool (*accept)(const char *library))
+{
+    char library[sizeof made->drivers->library + 1];
+    while (list != NULL && *list != '\0') {
+        const size_t size = strcspn(list, separators);
+        snprintf(library, sizeof library, "%.*s", (int)(size < 4096 ? size : 4096), list);
+        if (size != 0 && (accept == NULL || accept(library)))
+            add_library(made, library);
+        list += size + (list[size] != '\0');
+    }
+}
+
+static bool is_preloaded_implementation(const char *library)
+{
+    const char *slash = strrchr(library, '/');
+    const char *base = slash != NULL ? slash + 1 : library;
+    return strncmp(base, "libOpenCL.so", 12) == 0 || strncmp(base, "liboclgrind-rt", 14) == 0;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+static void add_vendors(listing *made, const char *vendors, const char *standard,
+                        accel_backend_probe *out_probe)
+{
+    char path[4096];
+    if (is_folder(vendors) || (!ends_with(vendors, ".icd") && strstr(vendors, ".so") == NULL)) {
+        add_folder(made, vendors, out_probe);
+        return;
+    }
+    if (!ends_with(vendors, ".icd")) {
+        add_library(made, vendors);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s", standard, vendors);
+    if ((strchr(vendors, '/') == NULL && add_icd(made, path)) || add_icd(made, vendors))
+        return;
+    snprintf(out_probe->reason, sizeof out_probe->reason,
+             "no OpenCL driver: OCL_ICD_VENDORS names %.150s, which is not there", vendors);
+}
+
+/* A system whose libOpenCL.so.1 is the driver. */
+static void add_implementation(listing *made)
+{
+    char path[4096];
+    if (accel__opencl_find_library("libOpenCL.so.1", path, sizeof path) &&
+        !accel__opencl_is_loader(path))
+        add_library(made, path);
+}
+
+uint32_t accel__opencl_list(accel_backend_driver *out_drivers, uint32_t capacity,
+                            accel_backend_probe *out_probe)
+{
+    listing made = {.drivers = out_drivers, .capacity = capacity};
+    const char *vendors = accel__environment_path("OCL_ICD_VENDORS");
+    const char *standard = accel__environment_path("OPENCL_VENDOR_PATH");
+    standard = standard != NULL ? standard : default_folder;
+    add_list(&made, accel__environment_path("LD_PRELOAD"), " :", is_preloaded_implementation);
+    if (made.count != 0)
+        return made.count;
+    add_list(&made, accel__environment_path("OCL_ICD_FILENAMES"), ":", NULL);
+    if (vendors != NULL)
+        add_vendors(&made, vendors, standard, out_probe);
+    else
+        add_folder(&made, standard, out_probe);
+    if (made.count == 0)
+        add_implementation(&made);
+    if (made.count != 0) /* what was missing does not matter then */
+        out_probe->reason[0] = '\0';
+    return made.count;
+}
