@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +16,16 @@
 #include "base/allocate.h"
 #include "platform/calls.h"
 
-static unsigned fault_left; /* 0: no fault is due */
-static bool fault_happened;
+static _Atomic(unsigned) fault_left; /* 0: no fault is due; threads of the library count too */
+static _Atomic(bool) fault_happened;
 static accel__calls fault_real;
 
 static inline bool fault_due(void)
 {
-    if (fault_left == 0 || --fault_left != 0)
+    unsigned left = fault_left;
+    while (left != 0 && !atomic_compare_exchange_weak(&fault_left, &left, left - 1))
+        continue;
+    if (left != 1)
         return false;
     fault_happened = true;
     return true;
