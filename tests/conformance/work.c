@@ -66,12 +66,15 @@ static accel_status load(cf_run *run)
 {
     accel_status status =
         accel_module_create_from_functions(run->device, functions, 2, &run->module);
-    if (status == ACCEL_OK) {
-        run->has_gate = true;
+    run->has_gate = status == ACCEL_OK;
+    if (run->has_gate) {
         status = accel_module_get_kernel(run->module, "gate", &run->gate_kernel);
-    } else if (!run->capability.kernels_from_source ||
-               accel_module_create_from_source(run->device, source, sizeof source - 1, NULL,
-                                               &run->module) != ACCEL_OK) {
+    } else if (run->capability.kernels_from_source) {
+        status = accel_module_create_from_source(run->device, source, sizeof source - 1, NULL,
+                                                 &run->module);
+        if (status != ACCEL_OK)
+            return ACCEL_OK;
+    } else {
         return ACCEL_OK;
     }
     return status == ACCEL_OK ? accel_module_get_kernel(run->module, "add", &run->add) : status;
@@ -85,8 +88,9 @@ bool cf_open(cf_run *run)
     run->gate = &gate;
     if (opened != ACCEL_OK)
         cf_fail_status(run, __FILE__, __LINE__, "making the test's stream", opened, ACCEL_OK);
-    else if (load(run) != ACCEL_OK)
-        cf_fail(run, __FILE__, __LINE__, "loading the test's kernels");
+    const accel_status loaded = opened == ACCEL_OK ? load(run) : ACCEL_OK;
+    if (loaded != ACCEL_OK)
+        cf_fail_status(run, __FILE__, __LINE__, "loading the test's kernels", loaded, ACCEL_OK);
     return run->result == CF_PASS;
 }
 
