@@ -63,7 +63,9 @@ static void emit_constants(accel__emitter *emitter)
         accel__emit(emitter, "static const ");
         accel__emit_variable(emitter, at);
         accel__emit(emitter, " = ");
-        accel__emit_expression(emitter, at->init);
+        emitter->is_constant = true;
+        accel__emit_element(emitter, at->type, at->init);
+        emitter->is_constant = false;
         accel__emit(emitter, ";\n");
     }
 }

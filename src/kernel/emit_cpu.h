@@ -33,7 +33,9 @@ typedef struct accel__emitter {
     accel__arena arena; /* of the plans: gone when the source is written */
     jmp_buf bail;
     accel__plan *plan; /* of the kernel being written; NULL in functions */
+    const accel__type *returns; /* of the function being written */
     bool check_barriers;
+    bool is_constant; /* an initialiser at program scope: no statements inside of it */
     unsigned prelude;
     uint32_t next_id;
     uint32_t region;    /* being written; 0: none */
@@ -66,6 +68,9 @@ void accel__emit_expression(accel__emitter *emitter, const accel__node *node);
  * compilers only turn loops over signed indices into vector code. */
 void accel__emit_converted(accel__emitter *emitter, const accel__type *type,
                            const accel__node *node);
+/* The same inside of an initialiser. */
+void accel__emit_element(accel__emitter *emitter, const accel__type *type,
+                         const accel__node *node);
 void accel__emit_assign(accel__emitter *emitter, const accel__node *node);
 void accel__emit_division(accel__emitter *emitter, const accel__node *node,
                           const accel__type *common);
@@ -73,6 +78,7 @@ void accel__emit_shift(accel__emitter *emitter, const accel__node *node,
                        const accel__type *shifted);
 /* Everything whose operands or result are vectors: swizzles, literals, casts, assignments. */
 void accel__emit_vector(accel__emitter *emitter, const accel__node *node);
+void accel__emit_vector_call(accel__emitter *emitter, const accel__node *node);
 void accel__emit_widened(accel__emitter *emitter, const accel__type *type, const accel__node *node);
 void accel__emit_item(accel__emitter *emitter, const accel__node *node);
 bool accel__emit_narrow(accel__emitter *emitter, const accel__type *type, const accel__node *node);

@@ -92,7 +92,7 @@ static void emit_spelled_out(accel__emitter *emitter, const accel__node *node)
 
 void accel__emit_assign(accel__emitter *emitter, const accel__node *node)
 {
-    if (node->type->kind == ACCEL__TYPE_VECTOR || node->a->kind == ACCEL__NODE_SWIZZLE) {
+    if (node->type->kind == ACCEL__TYPE_VECTOR) {
         accel__emit_vector(emitter, node);
         return;
     }

@@ -184,12 +184,12 @@ void accel__emit_builtin(accel__emitter *emitter, const accel__node *node)
         emit_fence(emitter, node);
     else if (accel__builtin_is_atomic(builtin))
         emit_atomic(emitter, node);
-    else if (has_vector(node))
-        accel__emit_vector(emitter, node);
-    else if (builtin->rule == ACCEL__RULE_CONVERT)
-        emit_convert(emitter, node);
     else if (builtin->rule == ACCEL__RULE_AS)
         emit_as(emitter, node);
+    else if (has_vector(node))
+        accel__emit_vector_call(emitter, node);
+    else if (builtin->rule == ACCEL__RULE_CONVERT)
+        emit_convert(emitter, node);
     else if (builtin->rule == ACCEL__RULE_LOAD_HALF || builtin->rule == ACCEL__RULE_STORE_HALF)
         emit_half(emitter, node);
     else if (builtin->c_name != NULL)

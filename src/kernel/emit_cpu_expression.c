@@ -44,16 +44,6 @@ static void emit_unary(accel__emitter *emitter, const accel__node *node)
 
 static void emit_step(accel__emitter *emitter, const accel__node *node)
 {
-    if (node->type->kind == ACCEL__TYPE_VECTOR) {
-        accel__emit(emitter, "(");
-        accel__emit_expression(emitter, node->a);
-        accel__emit(emitter, " %c= 1%s", node->op[0], node->flag ? ", " : ")");
-        if (node->flag) {
-            accel__emit_expression(emitter, node->a);
-            accel__emit(emitter, " %c 1)", node->op[0] == '+' ? '-' : '+');
-        }
-        return;
-    }
     accel__emit(emitter, "(%s", node->flag ? "" : node->op);
     accel__emit_expression(emitter, node->a);
     accel__emit(emitter, "%s)", node->flag ? node->op : "");
@@ -129,22 +119,41 @@ static void emit_index(accel__emitter *emitter, const accel__node *node)
     accel__emit(emitter, "]");
 }
 
+/* An element that widens to a vector: in constants as a list, since calls are no constants. */
+void accel__emit_element(accel__emitter *emitter, const accel__type *type, const accel__node *node)
+{
+    const bool widens = type->kind == ACCEL__TYPE_VECTOR && node->kind != ACCEL__NODE_LIST &&
+                        node->type->kind != ACCEL__TYPE_VECTOR;
+    if (!widens || !emitter->is_constant) {
+        accel__emit_converted(emitter, type, node);
+        return;
+    }
+    accel__emit(emitter, "{");
+    for (uint64_t lane = 0; lane < type->count; lane++) {
+        accel__emit(emitter, lane > 0 ? ", " : "");
+        accel__emit_expression(emitter, node);
+    }
+    accel__emit(emitter, "}");
+}
+
 static void emit_list(accel__emitter *emitter, const accel__node *node)
 {
+    const accel__type *type = node->type;
+    const accel__field *field = type->kind == ACCEL__TYPE_RECORD ? type->record->fields : NULL;
     accel__emit(emitter, "{");
     for (const accel__node *at = node->a; at != NULL; at = at->next) {
-        accel__emit_expression(emitter, at);
+        const accel__type *element = type->kind == ACCEL__TYPE_ARRAY ? type->base
+                                     : field != NULL                 ? field->type
+                                                                     : type;
+        accel__emit_element(emitter, element, at);
         accel__emit(emitter, at->next != NULL ? ", " : "");
+        field = field == NULL ? NULL : field->next;
     }
     accel__emit(emitter, node->a == NULL ? "0}" : "}");
 }
 
 static void emit_cast(accel__emitter *emitter, const accel__node *node)
 {
-    if (node->type->kind == ACCEL__TYPE_VECTOR) {
-        accel__emit_vector(emitter, node);
-        return;
-    }
     if (accel__type_is_arithmetic(node->type) && accel__emit_narrow(emitter, node->type, node->a))
         return;
     accel__emit(emitter, "((");
@@ -166,8 +175,34 @@ void accel__emit_converted(accel__emitter *emitter, const accel__type *type,
     accel__emit_expression(emitter, node);
 }
 
+static bool is_vector(const accel__node *node)
+{
+    return node != NULL && node->type->kind == ACCEL__TYPE_VECTOR;
+}
+
+/* Operators that C has for scalars only, or differently. */
+static bool is_vector_operator(const accel__node *node)
+{
+    switch (node->kind) {
+    case ACCEL__NODE_UNARY:
+        return is_vector(node->a) && node->op[0] != '&';
+    case ACCEL__NODE_BINARY:
+    case ACCEL__NODE_CONDITION:
+        return is_vector(node->a) || is_vector(node->b) || is_vector(node->c);
+    case ACCEL__NODE_STEP:
+    case ACCEL__NODE_CAST:
+        return is_vector(node);
+    default:
+        return false;
+    }
+}
+
 void accel__emit_expression(accel__emitter *emitter, const accel__node *node)
 {
+    if (is_vector_operator(node)) {
+        accel__emit_vector(emitter, node);
+        return;
+    }
     switch (node->kind) {
     case ACCEL__NODE_INTEGER:
         emit_integer(emitter, node);

@@ -29,6 +29,13 @@ static void emit_params(accel__emitter *emitter, const accel__plan *plan)
     for (const accel__symbol *param = plan->kernel->params; param != NULL;
          param = param->next_param, index++) {
         accel__emit_variable(emitter, param);
+        if (param->type->kind == ACCEL__TYPE_VECTOR) {
+            accel__emit(emitter,
+                        ";\n__builtin_memcpy(&u_%s_%u, accel_launch->arguments[%u], sizeof "
+                        "u_%s_%u);\n",
+                        param->name, param->id, index, param->name, param->id);
+            continue;
+        }
         accel__emit(emitter, " = *(");
         accel__emit_declared_pointer(emitter, param->type);
         accel__emit(emitter, ")accel_launch->arguments[%u];\n", index);

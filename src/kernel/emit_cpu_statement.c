@@ -100,7 +100,7 @@ static void emit_return(accel__emitter *emitter, const accel__node *node)
     accel__emit(emitter, "return");
     if (node->a != NULL) {
         accel__emit(emitter, " ");
-        accel__emit_expression(emitter, node->a);
+        accel__emit_converted(emitter, emitter->returns, node->a);
     }
     accel__emit(emitter, ";\n");
 }
@@ -204,5 +204,6 @@ void accel__emit_function(accel__emitter *emitter, const accel__symbol *function
 {
     accel__emit_function_head(emitter, function);
     accel__emit(emitter, "\n");
+    emitter->returns = function->type;
     accel__emit_statement(emitter, function->body);
 }

@@ -69,6 +69,14 @@ static _Noreturn void fail_name(accel__parser *parser, const accel__token *name,
     accel__parse_fail_at(parser, name, text, (int)name->size, name->text);
 }
 
+static _Noreturn void fail_missing_name(accel__parser *parser)
+{
+    const accel__token *token = accel__parse_peek(parser);
+    if (accel__parse_is_reserved(token))
+        fail_name(parser, token, "'%.*s' is a word of the kernel language and cannot be a name");
+    accel__parse_fail_at(parser, token, "expected a name");
+}
+
 static void check_variable_type(accel__parser *parser, const accel__token *name,
                                 const accel__type *type)
 {
@@ -178,8 +186,7 @@ accel__node *accel__parse_declaration(accel__parser *parser)
         accel__declarator declarator;
         accel__parse_declarator(parser, specifiers.type, &declarator);
         if (declarator.name == NULL)
-            accel__parse_fail_at(parser, accel__parse_peek(parser),
-                                 "expected the name of a variable");
+            fail_missing_name(parser);
         if (accel__parse_at(parser, "("))
             fail_name(parser, declarator.name, "the function '%.*s' inside of another");
         accel__parse_attributes(parser, &specifiers);
@@ -364,7 +371,7 @@ void accel__parse_external(accel__parser *parser)
         accel__declarator declarator;
         accel__parse_declarator(parser, specifiers.type, &declarator);
         if (declarator.name == NULL)
-            accel__parse_fail_at(parser, accel__parse_peek(parser), "expected a name");
+            fail_missing_name(parser);
         if (accel__parse_at(parser, "(")) {
             parse_function(parser, &specifiers, &declarator);
             return;
