@@ -18,7 +18,7 @@ typedef struct seen {
 static const char *look(const accel_cpu_launch *launch, uint64_t first, uint64_t last)
 {
     seen *to = *(seen **)launch->arguments[0];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; first == 0 && i < 3; i++) { /* one range writes, not all at once */
         to->grid[i] = launch->grid[i];
         to->block[i] = launch->block[i];
     }
