@@ -37,14 +37,19 @@ rm hard o.npy
 
 # ---- a limit on the size of files, at every size: both files whole, or no file at all ----
 
-size=$((4 * 2000 + 128))
-expect 0 "$ACCEL" run two.cl -g 2000 out:a.npy:i32[2000] out:b.npy:i32[2000]
+size=$((4 * 100000 + 128))
+two() { # BLOCKS of 1024 bytes that a file may have
+    bash -c "ulimit -f $1; exec '$ACCEL' run two.cl -g 100000 -l 100 out:a.npy:i32[100000] \
+        out:b.npy:i32[100000]"
+}
+expect 0 two unlimited
 same "$(wc -c < a.npy) $(wc -c < b.npy)" "$size $size" "sizes"
 rm a.npy b.npy
-for blocks in 0 1 4 7; do # of 1024 bytes; too few
+for blocks in 0 1 64 256 390; do
     echo old > b.npy
-    refused 1 "cannot be written" bash -c \
-        "ulimit -f $blocks; exec '$ACCEL' run two.cl -g 2000 -l 100 out:a.npy:i32[2000] out:b.npy:i32[2000]"
+    # The smallest limits already stop the compiled kernel from being loaded.
+    [ $blocks -lt 64 ] || refused 1 "cannot be written" two $blocks
+    expect 1 two $blocks
     same "$(cat b.npy)" old "an old file after a failure"
     rm b.npy
     only add.cl i.npy scale.cl two.cl
