@@ -13,7 +13,7 @@
 #define REDUCE_BLOCK 256u
 #define REDUCE_GROUPS (REDUCE_COUNT / REDUCE_BLOCK)
 #define MATRIX_SIDE 512
-#define MATRIX_COUNT (MATRIX_SIDE * MATRIX_SIDE)
+#define MATRIX_COUNT ((size_t)MATRIX_SIDE * MATRIX_SIDE)
 #define TILE 16
 
 enum { REDUCTION, MATMUL, JOB_COUNT };
@@ -113,7 +113,7 @@ static bool set_opencl_arg(const job *target, unsigned index)
     const accel_kernel_arg *arg = &target->args[index];
     return array == NO_ARRAY
                ? bench_opencl_set_arg(target->opencl_kernel, index, arg->size, arg->data)
-               : bench_opencl_set_arg(target->opencl_kernel, index, sizeof(target->buffers[array]),
+               : bench_opencl_set_arg(target->opencl_kernel, index, sizeof(void *),
                                       &target->buffers[array]);
 }
 
