@@ -13,12 +13,13 @@
 #define REDUCE_BLOCK 256u
 #define REDUCE_GROUPS (REDUCE_COUNT / REDUCE_BLOCK)
 #define MATRIX_SIDE 512
-#define MATRIX_COUNT (MATRIX_SIDE * MATRIX_SIDE)
+#define MATRIX_COUNT ((size_t)MATRIX_SIDE * MATRIX_SIDE)
 #define TILE 16
 
 enum { REDUCTION, MATMUL, JOB_COUNT };
 
-/* Both kernels have one output, then inputs; `last` is local memory or the side of the matrix. */
+enum { MAX_ARGS = 4, MAX_ARRAYS = 3 };
+
 typedef struct job {
     const char *name;
     size_t repeat; /* runs in a sample */
@@ -26,18 +27,22 @@ typedef struct job {
     size_t opencl_dimensions;
     size_t opencl_global[2];
     size_t opencl_local[2];
-    size_t output_count;
-    size_t input_count; /* floats in each input */
-    size_t inputs;
-    accel_kernel_arg last;
+    size_t counts[MAX_ARRAYS]; /* floats in each array; the first one is the output */
+    size_t array_count;
+    uint32_t arg_count;
+    int arrays[MAX_ARGS]; /* which array an argument is; NO_ARRAY: it is in `args` */
+    accel_kernel_arg args[MAX_ARGS];
 
     accel_module *module;
     accel_kernel *kernel;
-    float *memory[3]; /* the output first */
+    float *memory[MAX_ARRAYS];
     bench_opencl_kernel *opencl_kernel;
-    bench_opencl_buffer *buffers[3];
+    bench_opencl_buffer *buffers[MAX_ARRAYS];
 } job;
 
+#define NO_ARRAY (-1)
+
+static const unsigned reduce_count = REDUCE_COUNT;
 static const int matrix_side = MATRIX_SIDE;
 static accel_stream *stream;
 
@@ -48,32 +53,31 @@ static job jobs[JOB_COUNT] = {
                    .opencl_dimensions = 1,
                    .opencl_global = {REDUCE_COUNT},
                    .opencl_local = {REDUCE_BLOCK},
-                   .output_count = REDUCE_GROUPS,
-                   .input_count = REDUCE_COUNT,
-                   .inputs = 1,
-                   .last = ACCEL_ARG_LOCAL(REDUCE_BLOCK * sizeof(float))},
+                   .counts = {REDUCE_GROUPS, REDUCE_COUNT},
+                   .array_count = 2,
+                   .arg_count = 4,
+                   .arrays = {1, 0, NO_ARRAY, NO_ARRAY},
+                   .args = {[2] = ACCEL_ARG_LOCAL(REDUCE_BLOCK * sizeof(float)),
+                            [3] = ACCEL_ARG_VALUE(reduce_count)}},
     [MATMUL] = {.name = "matmul",
                 .repeat = 4,
                 .shape = {{MATRIX_SIDE / TILE, MATRIX_SIDE / TILE, 1}, {TILE, TILE, 1}},
                 .opencl_dimensions = 2,
                 .opencl_global = {MATRIX_SIDE, MATRIX_SIDE},
                 .opencl_local = {TILE, TILE},
-                .output_count = MATRIX_COUNT,
-                .input_count = MATRIX_COUNT,
-                .inputs = 2,
-                .last = ACCEL_ARG_VALUE(matrix_side)},
+                .counts = {MATRIX_COUNT, MATRIX_COUNT, MATRIX_COUNT},
+                .array_count = 3,
+                .arg_count = 4,
+                .arrays = {0, 1, 2, NO_ARRAY},
+                .args = {[3] = ACCEL_ARG_VALUE(matrix_side)}},
 };
 
 /* ---- runs ---- */
 
 static bool run_ours(const job *target)
 {
-    accel_kernel_arg args[4];
-    uint32_t count = 0;
-    for (size_t i = 0; i <= target->inputs; i++)
-        args[count++] = (accel_kernel_arg)ACCEL_ARG_POINTER(target->memory[i]);
-    args[count++] = target->last;
-    return bench_ok(accel_kernel_launch(target->kernel, stream, &target->shape, args, count)) &&
+    return bench_ok(accel_kernel_launch(target->kernel, stream, &target->shape, target->args,
+                                        target->arg_count)) &&
            bench_ok(accel_stream_synchronize(stream));
 }
 
@@ -88,33 +92,43 @@ static bool run_theirs(const job *target)
 
 static bool prepare_ours(job *target)
 {
-    for (size_t i = 0; i <= target->inputs; i++) {
-        size_t count = i == 0 ? target->output_count : target->input_count;
+    for (size_t i = 0; i < target->array_count; i++) {
         void *pointer = NULL;
-        if (!bench_alloc(count * sizeof(float), &pointer))
+        if (!bench_alloc(target->counts[i] * sizeof(float), &pointer))
             return false;
         target->memory[i] = pointer;
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < target->counts[i]; k++)
             target->memory[i][k] = (float)((k * (i + 3)) % 17) / 16.0f;
     }
+    for (uint32_t i = 0; i < target->arg_count; i++)
+        if (target->arrays[i] != NO_ARRAY)
+            target->args[i] = (accel_kernel_arg)ACCEL_ARG_POINTER(
+                target->memory[target->arrays[i]]);
     return bench_kernel_load(target->name, &target->module, &target->kernel);
+}
+
+static bool set_opencl_arg(const job *target, unsigned index)
+{
+    const int array = target->arrays[index];
+    const accel_kernel_arg *arg = &target->args[index];
+    return array == NO_ARRAY
+               ? bench_opencl_set_arg(target->opencl_kernel, index, arg->size, arg->data)
+               : bench_opencl_set_arg(target->opencl_kernel, index, sizeof(void *),
+                                      &target->buffers[array]);
 }
 
 static bool prepare_theirs(job *target)
 {
     target->opencl_kernel = bench_opencl_kernel_load(target->name);
-    if (target->opencl_kernel == NULL)
-        return false;
-    unsigned index = 0;
-    for (size_t i = 0; i <= target->inputs; i++) {
-        size_t count = i == 0 ? target->output_count : target->input_count;
-        target->buffers[i] = bench_opencl_buffer_create(count * sizeof(float), target->memory[i]);
-        if (target->buffers[i] == NULL ||
-            !bench_opencl_set_arg(target->opencl_kernel, index++, sizeof(target->buffers[i]),
-                                  &target->buffers[i]))
-            return false;
+    bool ready = target->opencl_kernel != NULL;
+    for (size_t i = 0; ready && i < target->array_count; i++) {
+        target->buffers[i] = bench_opencl_buffer_create(target->counts[i] * sizeof(float),
+                                                        target->memory[i]);
+        ready = target->buffers[i] != NULL;
     }
-    return bench_opencl_set_arg(target->opencl_kernel, index, target->last.size, target->last.data);
+    for (unsigned i = 0; ready && i < target->arg_count; i++)
+        ready = set_opencl_arg(target, i);
+    return ready;
 }
 
 /* What element `index` of the output must be. */
@@ -137,7 +151,7 @@ static double expected(const job *target, size_t index)
 
 static bool right(const job *target, const float *output)
 {
-    for (size_t i = 0; i < target->output_count; i += 61) {
+    for (size_t i = 0; i < target->counts[0]; i += 61) {
         double value = expected(target, i);
         if (fabs((double)output[i] - value) > 1e-3 * (1.0 + fabs(value))) {
             bench_failed("%s: element %zu is %g, not %g", target->name, i, (double)output[i],
@@ -150,7 +164,7 @@ static bool right(const job *target, const float *output)
 
 static bool check_theirs(const job *target)
 {
-    size_t size = target->output_count * sizeof(float);
+    size_t size = target->counts[0] * sizeof(float);
     float *output = malloc(size);
     bool good = output != NULL && run_theirs(target) &&
                 bench_opencl_read(target->buffers[0], size, output) && right(target, output);
@@ -173,7 +187,7 @@ static bool setup(void)
 static void teardown(void)
 {
     for (size_t i = 0; i < JOB_COUNT; i++) {
-        for (size_t k = 0; k < sizeof(jobs[i].memory) / sizeof(jobs[i].memory[0]); k++) {
+        for (size_t k = 0; k < MAX_ARRAYS; k++) {
             bench_ok(accel_memory_free(jobs[i].memory[k]));
             bench_opencl_buffer_release(jobs[i].buffers[k]);
         }

@@ -21,21 +21,22 @@ void bench_openmp_empty(void)
     __asm__ volatile("" ::: "memory"); /* keeps the region */
 }
 
-void bench_openmp_saxpy(float *y, const float *x, float a, int count)
+void bench_openmp_saxpy(float *y, const float *x, float a, int n)
 {
 #pragma omp parallel for simd
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < n; i++)
         y[i] = a * x[i] + y[i];
 }
 
-void bench_openmp_stencil(float *out, const float *in, int width, int height)
+void bench_openmp_stencil(float *out, const float *in, int width, int height, float k)
 {
 #pragma omp parallel for
     for (int y = 1; y < height - 1; y++) {
 #pragma omp simd
         for (int x = 1; x < width - 1; x++) {
-            int i = y * width + x;
-            out[i] = 0.2f * (in[i] + in[i - 1] + in[i + 1] + in[i - width] + in[i + width]);
+            const int at = y * width + x;
+            out[at] = in[at] + k * (in[at - 1] + in[at + 1] + in[at - width] + in[at + width] -
+                                    4.0f * in[at]);
         }
     }
 }
@@ -44,25 +45,23 @@ void bench_openmp_nbody(const bench_bodies *bodies)
 {
     const float *x = bodies->x, *y = bodies->y, *z = bodies->z, *mass = bodies->mass;
     float *ax = bodies->ax, *ay = bodies->ay, *az = bodies->az;
-    int count = bodies->count;
-    float softening = bodies->softening;
+    const int n = bodies->count;
 #pragma omp parallel for simd
-    for (int i = 0; i < count; i++) {
-        float sum_x = 0.0f;
-        float sum_y = 0.0f;
-        float sum_z = 0.0f;
-        for (int j = 0; j < count; j++) {
-            float dx = x[j] - x[i];
-            float dy = y[j] - y[i];
-            float dz = z[j] - z[i];
-            float inverse = 1.0f / sqrtf(dx * dx + dy * dy + dz * dz + softening);
-            float pull = mass[j] * inverse * inverse * inverse;
-            sum_x += pull * dx;
-            sum_y += pull * dy;
-            sum_z += pull * dz;
+    for (int i = 0; i < n; i++) {
+        float sx = 0.0f, sy = 0.0f, sz = 0.0f;
+        for (int j = 0; j < n; j++) {
+            const float dx = x[j] - x[i];
+            const float dy = y[j] - y[i];
+            const float dz = z[j] - z[i];
+            const float r2 = dx * dx + dy * dy + dz * dz + 1e-6f;
+            const float r = 1.0f / sqrtf(r2);
+            const float s = mass[j] * r * r * r;
+            sx += dx * s;
+            sy += dy * s;
+            sz += dz * s;
         }
-        ax[i] = sum_x;
-        ay[i] = sum_y;
-        az[i] = sum_z;
+        ax[i] = sx;
+        ay[i] = sy;
+        az[i] = sz;
     }
 }

@@ -11,16 +11,15 @@ const char *bench_openmp_missing(void);
 /* An empty parallel region. */
 void bench_openmp_empty(void);
 
-void bench_openmp_saxpy(float *y, const float *x, float a, int count);
+void bench_openmp_saxpy(float *y, const float *x, float a, int n);
 
-void bench_openmp_stencil(float *out, const float *in, int width, int height);
+void bench_openmp_stencil(float *out, const float *in, int width, int height, float k);
 
 /* Arrays of `count` floats, as in nbody.cl. */
 typedef struct bench_bodies {
     float *x, *y, *z, *mass;
     float *ax, *ay, *az;
     int count;
-    float softening;
 } bench_bodies;
 
 void bench_openmp_nbody(const bench_bodies *bodies);

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 #define COUNTS 20000
 
 /* ---- other programs ---- */

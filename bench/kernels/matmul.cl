@@ -1,23 +1,24 @@
-/* c = a b for square matrices, in tiles of 16 x 16 that a block holds in local memory. */
+/* c = a b for n x n matrices, n a multiple of TILE, through tiles in local memory */
+#ifndef TILE
 #define TILE 16
-
-__kernel void matmul(__global float *c, __global const float *a, __global const float *b, int n)
+#endif
+__kernel void matmul(__global float *c, __global const float *a, __global const float *b,
+                     const int n)
 {
-    __local float tile_a[TILE][TILE];
-    __local float tile_b[TILE][TILE];
-    int column = get_local_id(0);
-    int row = get_local_id(1);
-    int x = get_group_id(0) * TILE + column;
-    int y = get_group_id(1) * TILE + row;
+    __local float as[TILE][TILE];
+    __local float bs[TILE][TILE];
+    const int x = get_local_id(0);
+    const int y = get_local_id(1);
+    const int column = get_group_id(0) * TILE + x;
+    const int row = get_group_id(1) * TILE + y;
     float sum = 0.0f;
-    for (int t = 0; t < n; t += TILE) {
-        tile_a[row][column] = a[y * n + t + column];
-        tile_b[row][column] = b[(t + row) * n + x];
+    for (int t = 0; t < n / TILE; t++) {
+        as[y][x] = a[row * n + t * TILE + x];
+        bs[y][x] = b[(t * TILE + y) * n + column];
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int k = 0; k < TILE; k++) {
-            sum += tile_a[row][k] * tile_b[k][column];
-        }
+        for (int k = 0; k < TILE; k++)
+            sum += as[y][k] * bs[k][x];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    c[y * n + x] = sum;
+    c[row * n + column] = sum;
 }

@@ -1,26 +1,25 @@
-/* Accelerations of `count` bodies under their mutual gravity, one body a work-item. */
-__kernel void nbody(__global float *ax, __global float *ay, __global float *az,
-                    __global const float *x, __global const float *y, __global const float *z,
-                    __global const float *mass, int count, float softening)
+/* accelerations of n bodies, all pairs */
+__kernel void nbody(__global float *restrict ax, __global float *restrict ay,
+                    __global float *restrict az, __global const float *restrict x,
+                    __global const float *restrict y, __global const float *restrict z,
+                    __global const float *restrict mass, const int n)
 {
-    int i = get_global_id(0);
-    if (i >= count) {
+    const int i = get_global_id(0);
+    if (i >= n)
         return;
+    float sx = 0.0f, sy = 0.0f, sz = 0.0f;
+    for (int j = 0; j < n; j++) {
+        const float dx = x[j] - x[i];
+        const float dy = y[j] - y[i];
+        const float dz = z[j] - z[i];
+        const float r2 = dx * dx + dy * dy + dz * dz + 1e-6f;
+        const float r = 1.0f / sqrt(r2);
+        const float s = mass[j] * r * r * r;
+        sx += dx * s;
+        sy += dy * s;
+        sz += dz * s;
     }
-    float sum_x = 0.0f;
-    float sum_y = 0.0f;
-    float sum_z = 0.0f;
-    for (int j = 0; j < count; j++) {
-        float dx = x[j] - x[i];
-        float dy = y[j] - y[i];
-        float dz = z[j] - z[i];
-        float inverse = 1.0f / sqrt(dx * dx + dy * dy + dz * dz + softening);
-        float pull = mass[j] * inverse * inverse * inverse;
-        sum_x += pull * dx;
-        sum_y += pull * dy;
-        sum_z += pull * dz;
-    }
-    ax[i] = sum_x;
-    ay[i] = sum_y;
-    az[i] = sum_z;
+    ax[i] = sx;
+    ay[i] = sy;
+    az[i] = sz;
 }

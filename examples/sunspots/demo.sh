@@ -7,7 +7,7 @@
 # is not between 10 and 12 years.
 set -eu
 
-here=$(CDPATH= cd "$(dirname "$0")" && pwd)
+here=$(cd "$(dirname "$0")" > /dev/null && pwd)
 accel=${1:-${ACCEL:-accel}}
 trials=4096
 sum=f67889b1d9002cd5227f0e0ef54e35b419cdd85a31279adef6f73fb41e5c0a9b

@@ -147,6 +147,13 @@ static void print_log(const accel_module *module, bool failed)
         fprintf(stderr, "%s%s", log, log[size - 1] != '\n' ? "\n" : "");
 }
 
+static accel__exit fail_build(accel_status status)
+{
+    if (status == ACCEL_ERROR_BUILD_FAILED)
+        return accel__cli_fail("%s; correct the source", accel_last_error_message());
+    return accel__cli_fail_status(status);
+}
+
 accel__exit accel__kernel_file_load(const accel__kernel_file *file,
                                     const accel__build_options *options, accel_device device,
                                     accel_module **out_module)
@@ -159,13 +166,14 @@ accel__exit accel__kernel_file_load(const accel__kernel_file *file,
         status = accel_module_create_from_native(device, file->bytes, file->size, out_module);
         if (status == ACCEL_OK)
             return ACCEL__EXIT_OK;
-        return accel__cli_fail("%s: %s", file->path, accel_last_error_message());
+        return accel__cli_fail("%s: %s; make it again with accel build", file->path,
+                               accel_last_error_message());
     }
     accel_module_options module_options = make_options(file, options);
     status = accel_module_create_from_source(device, file->bytes, file->size, &module_options,
                                              out_module);
     print_log(*out_module, status != ACCEL_OK);
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : fail_build(status);
 }
 
 accel__exit accel__kernel_file_build(const accel__kernel_file *file,
@@ -180,7 +188,7 @@ accel__exit accel__kernel_file_build(const accel__kernel_file *file,
                                                     &module_options, out_object, out_size, &log);
     print_log(log, status != ACCEL_OK);
     accel_module_release(log);
-    return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
+    return status == ACCEL_OK ? ACCEL__EXIT_OK : fail_build(status);
 }
 
 /* "saxpy, dot", cut where there are very many. */

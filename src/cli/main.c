@@ -1,7 +1,8 @@
 /* main.c: the accel command: picks the sub-command from the one table and runs it.
  *
  * Invariant: the locale's numbers are never used (only its characters, by the tables), and SIGPIPE
- * is ignored: a reader that went away is a failed write, told like every other. */
+ * and SIGXFSZ are ignored: a reader that went away and a limit on file sizes are failed writes, told
+ * like every other. */
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -75,6 +76,7 @@ static accel__exit run_global_option(int argc, char **argv)
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     setlocale(LC_CTYPE, "");
     if (argc < 2) {
         print_usage(stderr);

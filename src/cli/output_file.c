@@ -16,7 +16,7 @@
 
 static accel__output_file *open_files;
 
-static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGXFSZ};
+static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
 
 enum { SIGNAL_COUNT = sizeof ending_signals / sizeof ending_signals[0] };
 
@@ -35,17 +35,14 @@ static void fill_signal_set(sigset_t *set)
         sigaddset(set, ending_signals[i]);
 }
 
-/* A signal that the caller's parent ignores (nohup) stays ignored. SIGXFSZ is ignored by us: a file
- * size limit is then a failed write. */
+/* A signal that the caller's parent ignores (nohup) stays ignored. */
 static void install_handlers(void)
 {
     struct sigaction action = {.sa_handler = remove_and_end};
     fill_signal_set(&action.sa_mask);
     for (int i = 0; i < SIGNAL_COUNT; i++) {
         struct sigaction old;
-        if (ending_signals[i] == SIGXFSZ)
-            signal(SIGXFSZ, SIG_IGN);
-        else if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
             sigaction(ending_signals[i], &action, NULL);
     }
 }

@@ -44,8 +44,7 @@ static void pick_block(accel__shape *shape, const accel_device_capability *capab
         limit = capability->max_block_items;
     shape->block[0] = shape->items[0] > 0 ? greatest_divisor(shape->items[0], limit) : 1;
     shape->block[1] = shape->block[2] = 1;
-    accel__cli_note("-l %llu chosen; give -l for another block",
-                    (unsigned long long)shape->block[0]);
+    shape->picked = true;
 }
 
 accel__exit accel__shape_resolve(accel__shape *shape, const accel_device_capability *capability,

@@ -107,10 +107,12 @@ accel_status accel_get_memory_info(accel_device device, size_t *out_free, size_t
     accel_status status = accel__device_resolve(device, __func__, &found);
     if (status == ACCEL_OK && !accel__backend_survives_fork(found->backend))
         status = accel__device_use(found, __func__);
+    if (status == ACCEL_OK)
+        status = found->backend->table.device.memory_info(
+            accel__inventory_table_index(found->backend, found->id.index), out_free, out_total);
     if (status != ACCEL_OK)
-        return status;
-    return found->backend->table.device.memory_info(
-        accel__inventory_table_index(found->backend, found->id.index), out_free, out_total);
+        *out_free = *out_total = 0;
+    return status;
 }
 
 accel_status accel_synchronize(accel_device device)

@@ -167,13 +167,12 @@ accel_status accel_event_query(accel_event *event, bool *out_done)
     if (out_done == NULL)
         return accel__fail_null(__func__, "out_done");
     *out_done = false;
-    const accel_status status = check_usable(event, __func__);
-    if (status != ACCEL_OK)
-        return status;
-    if (is_recorded(event))
-        return event->backend->table.event.query(event->native, out_done);
-    *out_done = true;
-    return ACCEL_OK;
+    bool done = true;
+    accel_status status = check_usable(event, __func__);
+    if (status == ACCEL_OK && is_recorded(event))
+        status = event->backend->table.event.query(event->native, &done);
+    *out_done = status == ACCEL_OK && done;
+    return status;
 }
 
 accel_status accel_event_synchronize(accel_event *event)
@@ -280,7 +279,7 @@ accel_status accel_event_get_native_handle(accel_event *event, void **out_handle
     const accel_status status = check_usable(event, __func__);
     if (status != ACCEL_OK)
         return status;
-    if (!is_recorded(event))
+    if (!is_recorded(event) && accel__backend_owns(event->backend, ACCEL__GROUP_HANDLES))
         return accel__fail(ACCEL_ERROR_INVALID_STATE, event->backend->table.name, __func__,
                            "the event was never recorded: there is no native event yet");
     return event->backend->table.handles.event(event->native, out_handle);

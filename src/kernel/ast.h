@@ -94,36 +94,40 @@ struct accel__symbol {
     bool is_kernel;
     bool is_defined;
     bool is_program_scope;
-    bool uses_items;   /* functions: calls a work-item function, also through others */
-    bool has_barrier;  /* functions: likewise */
-    bool visiting;     /* search for recursion */
+    bool uses_items;  /* functions: calls a work-item function, also through others */
+    bool has_barrier; /* functions: likewise */
+    bool has_atomics; /* functions: likewise; fences too */
+    bool visiting;    /* search for recursion */
     bool visited;
     const char *name;
     const accel__type *type; /* of a function: what it returns */
     uint32_t id;             /* unique in the program */
     uint32_t file, line;
-    int64_t value;           /* of an enumerator */
-    accel__node *init;       /* of a variable, NULL: none */
-    accel__symbol *params;   /* of a function; linked by next_param */
+    int64_t value;         /* of an enumerator */
+    accel__node *init;     /* of a variable, NULL: none */
+    accel__symbol *params; /* of a function; linked by next_param */
     uint32_t param_count;
     accel__symbol *next_param;
     accel__node *body;
     uint32_t required_block[3];
-    accel__symbol *next;     /* functions and program-scope variables in order of definition */
-    accel__symbol *copy;     /* while a function is inlined: its variable in the copy */
+    accel__symbol *next; /* functions and program-scope variables in order of definition */
+    accel__symbol *copy; /* while a function is inlined: its variable in the copy */
 
-    /* the plan of a kernel (emit_cpu_plan.c); positions number the statements in order */
+    /* the plan of a kernel (emit_cpu_plan.h) */
     uint8_t storage;
-    bool varies;          /* may differ between the items of a block */
-    bool escapes;         /* its address outlives the expression that takes it */
-    bool odd_assignment;  /* assigned inside a larger expression */
+    bool varies;         /* may differ between the items of a block */
+    bool escapes;        /* its address outlives the expression that takes it */
+    bool odd_assignment; /* assigned inside a larger expression, or in part */
     bool address_taken;
-    bool in_bound;        /* a plain id variable, also kept as a wide integer */
+    bool in_bound;        /* an unsigned id, also kept as a wide signed integer */
+    bool is_spread;       /* named in several regions, or in the skeleton */
+    bool is_hoisted;      /* declared where its one region begins */
+    bool needed;          /* while a region is written */
     uint32_t assignments; /* the initialiser not counted */
-    uint32_t first_use, last_use; /* regions */
-    uint32_t declared_in;         /* region of the declaration; 0: outside of all */
+    uint32_t used_in;     /* the one region that names it */
+    uint32_t used_loop;   /* and the innermost skeleton loop around that */
+    uint32_t declared_in, declared_loop;
     uint32_t scope_begin, scope_end;
-    size_t offset;        /* in scratch: per item, or of the block */
 };
 
 typedef enum accel__node_kind {
@@ -146,21 +150,22 @@ typedef enum accel__node_kind {
     ACCEL__NODE_BUILTIN,     /* builtin(list a) */
     ACCEL__NODE_LIST,        /* { list a } as an initialiser */
     /* statements */
-    ACCEL__NODE_BLOCK,     /* list a */
-    ACCEL__NODE_DECLARE,   /* symbol, with its init */
-    ACCEL__NODE_EXPRESSION,/* a */
-    ACCEL__NODE_IF,        /* a ? b : c */
-    ACCEL__NODE_FOR,       /* a: statement, b: condition, c: step, d: body */
-    ACCEL__NODE_WHILE,     /* b: condition, d: body */
-    ACCEL__NODE_DO,        /* d: body, b: condition */
-    ACCEL__NODE_SWITCH,    /* b: condition, d: body */
-    ACCEL__NODE_CASE,      /* value; no statement of its own */
+    ACCEL__NODE_BLOCK,      /* list a */
+    ACCEL__NODE_DECLARE,    /* symbol, with its init */
+    ACCEL__NODE_EXPRESSION, /* a */
+    ACCEL__NODE_IF,         /* a ? b : c */
+    ACCEL__NODE_FOR,        /* a: statement, b: condition, c: step, d: body */
+    ACCEL__NODE_WHILE,      /* b: condition, d: body */
+    ACCEL__NODE_DO,         /* d: body, b: condition */
+    ACCEL__NODE_SWITCH,     /* b: condition, d: body */
+    ACCEL__NODE_CASE,       /* value; no statement of its own */
     ACCEL__NODE_DEFAULT,
-    ACCEL__NODE_BREAK,     /* target after planning */
+    ACCEL__NODE_BREAK, /* target after planning */
     ACCEL__NODE_CONTINUE,
-    ACCEL__NODE_RETURN,    /* a, may be NULL */
+    ACCEL__NODE_RETURN, /* a, may be NULL */
     ACCEL__NODE_BARRIER,
-    ACCEL__NODE_INLINE     /* an inlined function: body d, result symbol (NULL: void) */
+    ACCEL__NODE_GUARD, /* items for which a (negated where flag is set) is false take no part */
+    ACCEL__NODE_INLINE /* an inlined function: body d, result symbol (NULL: void) */
 } accel__node_kind;
 
 struct accel__node {
@@ -180,20 +185,26 @@ struct accel__node {
     accel__node *next; /* in the list this node is part of */
 
     /* the plan of a kernel */
-    bool skeleton;         /* statement: runs once for the block, its parts in regions */
-    bool uniform_exit;     /* break, continue, return: all items take it */
-    bool diverges;         /* statement with a condition that items may not share */
-    bool masked_exits;     /* loop, inlined function: left by some items before others */
-    uint32_t region;       /* leaf statement: the region it is part of */
-    uint32_t label;        /* loops, inlined functions: names of their jump targets */
+    bool masked_continue;      /* loop: continued by some items before others */
+    bool flush;                /* statement: what was gathered before it must run before it */
+    bool once;                 /* statement: assigns a uniform variable, once for the block */
+    bool silent;               /* statement: a declaration that needs no code where it stands */
+    bool skeleton;             /* statement: runs once for the block, its parts in regions */
+    bool uniform_exit;         /* break, continue, return: all items take it */
+    bool diverges;             /* statement with a condition that items may not share */
+    bool masked_exits;         /* loop, inlined function: left by some items before others */
+    uint32_t entry_depth;      /* loops, inlined functions: see emit_cpu_uniform.c */
+    uint32_t region;           /* leaf statement: the region it is part of */
+    uint32_t condition_region; /* of loops and branches; 0: uniform */
+    uint32_t label;            /* loops, inlined functions: names of their jump targets */
     uint32_t position;
-    accel__node *target;   /* break, continue, return: what it leaves */
+    accel__node *target; /* break, continue, return: what it leaves */
 };
 
 struct accel__program {
     accel__arena arena;
     const accel__unit *unit;
-    accel__symbol *first, *last;         /* functions and program-scope variables */
+    accel__symbol *first, *last; /* functions and program-scope variables */
     accel__record *first_record, *last_record;
     accel__signature *kernels;
     accel__symbol **kernel_symbols;
@@ -207,6 +218,9 @@ struct accel__program {
 void accel__walk_children(accel__node *node, void (*visit)(accel__node *child, void *context),
                           void *context);
 
+/* True where `node` is an integer constant expression; its value as that of its type (constant.c). */
+bool accel__constant_integer(const accel__node *node, int64_t *out_value);
+
 /* ---- types (type.c) ---- */
 
 const accel__type *accel__type_scalar(accel__type_kind kind);
@@ -216,7 +230,7 @@ bool accel__type_is_arithmetic(const accel__type *type); /* a scalar */
 bool accel__type_is_scalar(const accel__type *type);     /* arithmetic or pointer */
 bool accel__type_is_signed(const accel__type *type);
 bool accel__type_same(const accel__type *a, const accel__type *b); /* but for outer qualifiers */
-size_t accel__type_size(const accel__type *type);      /* 0: void or incomplete */
+size_t accel__type_size(const accel__type *type);                  /* 0: void or incomplete */
 size_t accel__type_alignment(const accel__type *type);
 accel_data_type accel__type_data_type(const accel__type *type);
 accel__type_kind accel__type_promoted(accel__type_kind kind);

@@ -34,25 +34,38 @@ static void schedule(const unsigned char *block, uint32_t w[64])
     }
 }
 
-/* 6.2.2, steps 2 to 4; s holds a to h. */
+/* 6.2.2, step 3, for one t. Instead of moving all eight variables on, only d and h change, and the
+ * next round names them one place further: moving them costs more than the round. */
+static inline void round_of(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
+                            uint32_t g, uint32_t *h, uint32_t added)
+{
+    const uint32_t sum1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
+    const uint32_t choose = (e & f) ^ (~e & g);
+    const uint32_t t1 = *h + sum1 + choose + added;
+    const uint32_t sum0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
+    const uint32_t majority = (a & b) ^ (a & c) ^ (b & c);
+    *d += t1;
+    *h = t1 + sum0 + majority;
+}
+
+/* 6.2.2, steps 2 to 4. */
 static void compress(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64];
-    uint32_t s[8];
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     schedule(block, w);
-    memcpy(s, state, sizeof s);
-    for (int t = 0; t < 64; t++) {
-        const uint32_t sum1 = rotate_right(s[4], 6) ^ rotate_right(s[4], 11) ^
-                              rotate_right(s[4], 25);
-        const uint32_t choose = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        const uint32_t t1 = s[7] + sum1 + choose + k[t] + w[t];
-        const uint32_t sum0 = rotate_right(s[0], 2) ^ rotate_right(s[0], 13) ^
-                              rotate_right(s[0], 22);
-        const uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-        memmove(&s[1], &s[0], 7 * sizeof s[0]);
-        s[4] += t1;
-        s[0] = t1 + sum0 + majority;
+    for (int t = 0; t < 64; t += 8) {
+        round_of(a, b, c, &d, e, f, g, &h, k[t] + w[t]);
+        round_of(h, a, b, &c, d, e, f, &g, k[t + 1] + w[t + 1]);
+        round_of(g, h, a, &b, c, d, e, &f, k[t + 2] + w[t + 2]);
+        round_of(f, g, h, &a, b, c, d, &e, k[t + 3] + w[t + 3]);
+        round_of(e, f, g, &h, a, b, c, &d, k[t + 4] + w[t + 4]);
+        round_of(d, e, f, &g, h, a, b, &c, k[t + 5] + w[t + 5]);
+        round_of(c, d, e, &f, g, h, a, &b, k[t + 6] + w[t + 6]);
+        round_of(b, c, d, &e, f, g, h, &a, k[t + 7] + w[t + 7]);
     }
+    const uint32_t s[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; i++)
         state[i] += s[i];
 }

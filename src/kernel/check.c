@@ -46,8 +46,9 @@ static _Noreturn void fail_operands(accel__parser *parser, const accel__token *o
                                     const accel__node *a, const accel__node *b)
 {
     if (a->type->kind == ACCEL__TYPE_HALF || (b != NULL && b->type->kind == ACCEL__TYPE_HALF))
-        accel__parse_fail_at(parser, op, "half arithmetic is not part of the kernel language; use "
-                                         "vload_half and vstore_half");
+        accel__parse_fail_at(parser, op,
+                             "half arithmetic is not part of the kernel language; use "
+                             "vload_half and vstore_half");
     if (b == NULL)
         accel__parse_fail_at(parser, op, "'%.*s' does not take %s", (int)op->size, op->text,
                              accel__check_describe(parser, a->type));
@@ -137,8 +138,8 @@ static const accel__type *truth_type(accel__parser *parser, const accel__type *t
 {
     if (type->kind != ACCEL__TYPE_VECTOR)
         return accel__type_scalar(ACCEL__TYPE_INT);
-    static const uint8_t by_size[] = {0, ACCEL__TYPE_CHAR, ACCEL__TYPE_SHORT, 0, ACCEL__TYPE_INT,
-                                      0, 0,                0,                 ACCEL__TYPE_LONG};
+    static const uint8_t by_size[] = {
+        0, ACCEL__TYPE_CHAR, ACCEL__TYPE_SHORT, 0, ACCEL__TYPE_INT, 0, 0, 0, ACCEL__TYPE_LONG};
     accel__type *truth = accel__parse_type(
         parser, ACCEL__TYPE_VECTOR,
         accel__type_scalar((accel__type_kind)by_size[accel__type_size(type->base)]));
@@ -171,7 +172,8 @@ accel__node *accel__check_unary(accel__parser *parser, const accel__token *op, a
     default:
         break;
     }
-    if ((!vector && !accel__type_is_arithmetic(type)) || (op->text[0] == '~' && !has_integers(type)))
+    if ((!vector && !accel__type_is_arithmetic(type)) ||
+        (op->text[0] == '~' && !has_integers(type)))
         fail_operands(parser, op, a, NULL);
     node->type = vector ? accel__check_value_type(parser, type)
                         : accel__type_scalar(accel__type_promoted((accel__type_kind)type->kind));
@@ -218,8 +220,8 @@ static const accel__type *pointer_operands(accel__parser *parser, const accel__t
     const accel__type *right = accel__check_decay(parser, b->type);
     const bool both = left->kind == ACCEL__TYPE_POINTER && right->kind == ACCEL__TYPE_POINTER;
     const bool compares = strchr("=!<>", op->text[0]) != NULL;
-    if (both && (accel__type_same(left, right) ||
-                 (compares && left->base->space == right->base->space))) {
+    if (both &&
+        (accel__type_same(left, right) || (compares && left->base->space == right->base->space))) {
         if (compares)
             return accel__type_scalar(ACCEL__TYPE_INT);
         if (op->text[0] == '-' && accel__type_size(left->base) != 0)

@@ -60,10 +60,11 @@ static const accel__type *shared_type(const call *at, unsigned first, unsigned l
             found = type;
         else if (!accel__type_same(found, type) &&
                  !(found->kind == ACCEL__TYPE_VECTOR && found->base->kind == type->kind))
-            accel__parse_fail_at(at->parser, at->name,
-                                 "the arguments of '%s' differ in type (%s and %s): cast them to one",
-                                 at->builtin->name, accel__check_describe(at->parser, found),
-                                 accel__check_describe(at->parser, type));
+            accel__parse_fail_at(
+                at->parser, at->name,
+                "the arguments of '%s' differ in type (%s and %s): cast them to one",
+                at->builtin->name, accel__check_describe(at->parser, found),
+                accel__check_describe(at->parser, type));
     }
     return accel__check_value_type(at->parser, found);
 }
@@ -72,8 +73,7 @@ static const accel__type *like(const call *at, const accel__type *shape, accel__
 {
     if (shape->kind != ACCEL__TYPE_VECTOR)
         return accel__type_scalar(kind);
-    accel__type *type =
-        accel__parse_type(at->parser, ACCEL__TYPE_VECTOR, accel__type_scalar(kind));
+    accel__type *type = accel__parse_type(at->parser, ACCEL__TYPE_VECTOR, accel__type_scalar(kind));
     type->count = shape->count;
     return type;
 }
@@ -150,8 +150,8 @@ static const accel__type *check_test(const call *at)
     const accel__type *type = shared_type(at, 0, at->builtin->arg_count, is_floating, "floating");
     if (type->kind != ACCEL__TYPE_VECTOR)
         return accel__type_scalar(ACCEL__TYPE_INT);
-    return like(at, type, type->base->kind == ACCEL__TYPE_DOUBLE ? ACCEL__TYPE_LONG
-                                                                 : ACCEL__TYPE_INT);
+    return like(at, type,
+                type->base->kind == ACCEL__TYPE_DOUBLE ? ACCEL__TYPE_LONG : ACCEL__TYPE_INT);
 }
 
 static const accel__type *check_int24(const call *at)
@@ -244,8 +244,8 @@ static const accel__type *check_float(const call *at)
     const unsigned count = at->builtin->arg_count - (extra ? 1u : 0u);
     const accel__type *type = shared_type(at, 0, count, is_floating, "float or double");
     if (has_out)
-        check_out(at, count, rule == ACCEL__RULE_FLOAT_OUT ? type
-                                                           : like(at, type, ACCEL__TYPE_INT));
+        check_out(at, count,
+                  rule == ACCEL__RULE_FLOAT_OUT ? type : like(at, type, ACCEL__TYPE_INT));
     else if (extra && !is_integer(arg_at(at, count)->type))
         fail_arg(at, count, "an integer");
     if (rule == ACCEL__RULE_FLOAT_TO_INT)

@@ -69,9 +69,8 @@ static const accel__builtin *conversion(accel__parser *parser, const accel__toke
         if (ends_with(text, &size, "_sat"))
             value |= 8;
     }
-    *out_type = size <= prefix
-                    ? NULL
-                    : accel__parse_named_type(parser, text + prefix, size - prefix);
+    *out_type = size <= prefix ? NULL
+                               : accel__parse_named_type(parser, text + prefix, size - prefix);
     if (*out_type == NULL || (*out_type)->kind == ACCEL__TYPE_VOID ||
         (*out_type)->kind == ACCEL__TYPE_BOOL || (*out_type)->kind == ACCEL__TYPE_HALF)
         return NULL;

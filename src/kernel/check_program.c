@@ -23,9 +23,12 @@ static void visit_node(accel__node *node, void *context)
     search *state = context;
     if (state->failed)
         return;
-    if (node->kind == ACCEL__NODE_BUILTIN && (node->builtin->rule == ACCEL__RULE_ITEM ||
-                                              node->builtin->rule == ACCEL__RULE_DIMENSIONS))
+    if (node->kind == ACCEL__NODE_BUILTIN &&
+        (node->builtin->rule == ACCEL__RULE_ITEM || node->builtin->rule == ACCEL__RULE_DIMENSIONS))
         state->function->uses_items = true;
+    if (node->kind == ACCEL__NODE_BUILTIN &&
+        (accel__builtin_is_atomic(node->builtin) || node->builtin->rule == ACCEL__RULE_FENCE))
+        state->function->has_atomics = true;
     if (node->kind == ACCEL__NODE_CALL) {
         accel__symbol *callee = node->symbol;
         if (callee->visiting) {
@@ -40,6 +43,7 @@ static void visit_node(accel__node *node, void *context)
             return;
         state->function->uses_items |= callee->uses_items;
         state->function->has_barrier |= callee->has_barrier;
+        state->function->has_atomics |= callee->has_atomics;
     }
     accel__walk_children(node, visit_node, state);
 }

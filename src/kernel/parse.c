@@ -141,8 +141,8 @@ const char *accel__parse_copy(accel__parser *parser, const char *text, size_t si
 void accel__parse_enter(accel__parser *parser)
 {
     if (++parser->depth > MOST_RECURSION)
-        accel__parse_fail_at(parser, accel__parse_peek(parser),
-                             "nested more than %d levels deep", MOST_RECURSION);
+        accel__parse_fail_at(parser, accel__parse_peek(parser), "nested more than %d levels deep",
+                             MOST_RECURSION);
 }
 
 void accel__parse_leave(accel__parser *parser)

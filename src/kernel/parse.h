@@ -21,11 +21,11 @@ typedef struct accel__parser {
     accel__binding *tags;
     accel__binding *names_before; /* the declaration being parsed at program scope */
     size_t start;                 /* its first token */
-    accel__symbol *function; /* being parsed; NULL outside */
-    uint32_t loops;          /* around the statement */
+    accel__symbol *function;      /* being parsed; NULL outside */
+    uint32_t loops;               /* around the statement */
     uint32_t switches;
-    uint32_t depth;          /* of the recursion */
-    uint32_t level;          /* of scopes */
+    uint32_t depth;              /* of the recursion */
+    uint32_t level;              /* of scopes */
     const accel__token *barrier; /* seen in the statement being parsed, not yet in its place */
 } accel__parser;
 
@@ -34,7 +34,8 @@ typedef struct accel__specifiers {
     const accel__type *type;
     bool is_typedef, is_kernel, is_static, is_inline;
     bool has_space;
-    bool by_size_t; /* the type was written size_t or the like, whose size differs between devices */
+    bool
+        by_size_t; /* the type was written size_t or the like, whose size differs between devices */
     uint32_t required_block[3];
     const accel__token *token;
 } accel__specifiers;
@@ -155,8 +156,6 @@ bool accel__check_program(accel__parser *parser);
 
 /* ---- constant.c ---- */
 
-/* True where `node` is an integer constant expression; its value as that of its type. */
-bool accel__constant_integer(const accel__node *node, int64_t *out_value);
 /* True where a C compiler takes it as the initialiser of a static object. */
 bool accel__constant_is(const accel__node *node);
 

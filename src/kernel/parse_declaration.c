@@ -5,8 +5,8 @@
 
 static accel__node *parse_braces(accel__parser *parser, const accel__type *type)
 {
-    accel__node *list =
-        accel__parse_node(parser, ACCEL__NODE_LIST, accel__parse_expect(parser, "{"));
+    accel__node *list = accel__parse_node(parser, ACCEL__NODE_LIST,
+                                          accel__parse_expect(parser, "{"));
     list->type = type;
     const accel__field *field = type->kind == ACCEL__TYPE_RECORD ? type->record->fields : NULL;
     accel__node **end = &list->a;
@@ -69,6 +69,14 @@ static _Noreturn void fail_name(accel__parser *parser, const accel__token *name,
     accel__parse_fail_at(parser, name, text, (int)name->size, name->text);
 }
 
+static _Noreturn void fail_missing_name(accel__parser *parser)
+{
+    const accel__token *token = accel__parse_peek(parser);
+    if (accel__parse_is_reserved(token))
+        fail_name(parser, token, "'%.*s' is a word of the kernel language and cannot be a name");
+    accel__parse_fail_at(parser, token, "expected a name");
+}
+
 static void check_variable_type(accel__parser *parser, const accel__token *name,
                                 const accel__type *type)
 {
@@ -125,8 +133,8 @@ static void check_place(accel__parser *parser, const accel__symbol *symbol, bool
 static accel__node *parse_variable(accel__parser *parser, const accel__declarator *declarator)
 {
     const accel__token *name = declarator->name;
-    accel__symbol *symbol =
-        accel__parse_symbol(parser, ACCEL__SYMBOL_VARIABLE, name, declarator->type);
+    accel__symbol *symbol = accel__parse_symbol(parser, ACCEL__SYMBOL_VARIABLE, name,
+                                                declarator->type);
     check_variable_type(parser, name, symbol->type);
     const bool has_init = accel__parse_accept(parser, "=");
     check_place(parser, symbol, has_init);
@@ -178,8 +186,7 @@ accel__node *accel__parse_declaration(accel__parser *parser)
         accel__declarator declarator;
         accel__parse_declarator(parser, specifiers.type, &declarator);
         if (declarator.name == NULL)
-            accel__parse_fail_at(parser, accel__parse_peek(parser),
-                                 "expected the name of a variable");
+            fail_missing_name(parser);
         if (accel__parse_at(parser, "("))
             fail_name(parser, declarator.name, "the function '%.*s' inside of another");
         accel__parse_attributes(parser, &specifiers);
@@ -197,20 +204,24 @@ static const accel__type *kernel_param_type(accel__parser *parser, const accel__
                                             const accel__type *type, bool by_size_t)
 {
     if (type->kind == ACCEL__TYPE_RECORD)
-        fail_name(parser, name, "the parameter '%.*s' is a struct: kernels take scalars and "
-                                "pointers");
+        fail_name(parser, name,
+                  "the parameter '%.*s' is a struct: kernels take scalars and "
+                  "pointers");
     if (type->kind != ACCEL__TYPE_POINTER) {
         if (by_size_t || type->kind == ACCEL__TYPE_BOOL)
-            fail_name(parser, name, "the parameter '%.*s' of a kernel cannot be of type bool or "
-                                    "size_t, whose size differs between devices");
+            fail_name(parser, name,
+                      "the parameter '%.*s' of a kernel cannot be of type bool or "
+                      "size_t, whose size differs between devices");
         return type;
     }
     if (type->base->kind == ACCEL__TYPE_POINTER)
-        fail_name(parser, name, "the parameter '%.*s' is a pointer to pointers, which is not part "
-                                "of the kernel language");
+        fail_name(parser, name,
+                  "the parameter '%.*s' is a pointer to pointers, which is not part "
+                  "of the kernel language");
     if (type->base->space == ACCEL__SPACE_PRIVATE)
-        fail_name(parser, name, "the pointer '%.*s' of a kernel needs __global, __constant or "
-                                "__local");
+        fail_name(parser, name,
+                  "the pointer '%.*s' of a kernel needs __global, __constant or "
+                  "__local");
     return type;
 }
 
@@ -234,8 +245,7 @@ static void parse_param(accel__parser *parser, accel__symbol *function, bool is_
     if (is_kernel)
         type = kernel_param_type(parser, name, type, specifiers.by_size_t);
     accel__parse_attributes(parser, &specifiers);
-    accel__symbol *param =
-        accel__parse_symbol(parser, ACCEL__SYMBOL_PARAM, declarator.name, type);
+    accel__symbol *param = accel__parse_symbol(parser, ACCEL__SYMBOL_PARAM, declarator.name, type);
     for (const accel__symbol *at = function->params; at != NULL; at = at->next_param)
         if (declarator.name != NULL && strcmp(at->name, param->name) == 0)
             fail_name(parser, name, "two parameters named '%.*s'");
@@ -249,8 +259,7 @@ static void parse_param(accel__parser *parser, accel__symbol *function, bool is_
 static void parse_params(accel__parser *parser, accel__symbol *function, bool is_kernel)
 {
     accel__parse_expect(parser, "(");
-    if (accel__parse_at(parser, "void") &&
-        accel__token_has(accel__parse_peek_second(parser), ")"))
+    if (accel__parse_at(parser, "void") && accel__token_has(accel__parse_peek_second(parser), ")"))
         accel__parse_next(parser);
     if (accel__parse_accept(parser, ")"))
         return;
@@ -301,8 +310,9 @@ static void parse_function(accel__parser *parser, accel__specifiers *specifiers,
     if (before != NULL && before->kind != ACCEL__SYMBOL_FUNCTION)
         fail_name(parser, name, "'%.*s' is declared twice");
     if (accel__builtin_find(name->text, name->size) != NULL)
-        fail_name(parser, name, "'%.*s' is a function of the kernel language and cannot be "
-                                "defined again");
+        fail_name(parser, name,
+                  "'%.*s' is a function of the kernel language and cannot be "
+                  "defined again");
     const accel__type *type = declarator->type;
     if (type->kind == ACCEL__TYPE_ARRAY || type->kind == ACCEL__TYPE_HALF)
         fail_name(parser, name, "'%.*s' cannot return that type");
@@ -319,8 +329,7 @@ static void parse_function(accel__parser *parser, accel__specifiers *specifiers,
             fail_name(parser, name, "'%.*s' is defined twice");
         before->params = function->params;
         if (function->required_block[0] != 0)
-            memcpy(before->required_block, function->required_block,
-                   sizeof before->required_block);
+            memcpy(before->required_block, function->required_block, sizeof before->required_block);
         function = before;
     } else {
         accel__parse_bind(parser, function);
@@ -362,7 +371,7 @@ void accel__parse_external(accel__parser *parser)
         accel__declarator declarator;
         accel__parse_declarator(parser, specifiers.type, &declarator);
         if (declarator.name == NULL)
-            accel__parse_fail_at(parser, accel__parse_peek(parser), "expected a name");
+            fail_missing_name(parser);
         if (accel__parse_at(parser, "(")) {
             parse_function(parser, &specifiers, &declarator);
             return;

@@ -7,9 +7,9 @@ static const struct {
     const char *op;
     int level; /* binds tighter with a greater one */
 } levels[] = {
-    {"||", 1}, {"&&", 2}, {"|", 3},  {"^", 4},  {"&", 5},  {"==", 6}, {"!=", 6}, {"<", 7},
-    {">", 7},  {"<=", 7}, {">=", 7}, {"<<", 8}, {">>", 8}, {"+", 9},  {"-", 9},  {"*", 10},
-    {"/", 10}, {"%", 10},
+    {"||", 1}, {"&&", 2}, {"|", 3}, {"^", 4},  {"&", 5},  {"==", 6},
+    {"!=", 6}, {"<", 7},  {">", 7}, {"<=", 7}, {">=", 7}, {"<<", 8},
+    {">>", 8}, {"+", 9},  {"-", 9}, {"*", 10}, {"/", 10}, {"%", 10},
 };
 
 static int level_of(const accel__token *token)
@@ -52,8 +52,8 @@ accel__node *accel__parse_conditional(accel__parser *parser)
 
 static bool is_assignment(const accel__token *token)
 {
-    static const char *const ops[] = {"=",  "+=", "-=",  "*=",  "/=", "%=",
-                                      "&=", "|=", "^=", "<<=", ">>="};
+    static const char *const ops[] = {
+        "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (accel__token_has(token, ops[i]))
             return true;
@@ -82,8 +82,8 @@ accel__node *accel__parse_expression(accel__parser *parser)
         comma->a = left;
         comma->b = accel__parse_assignment(parser);
         comma->type = comma->b->type;
-        comma->depth = (uint16_t)(1 + (left->depth > comma->b->depth ? left->depth
-                                                                     : comma->b->depth));
+        comma->depth = (uint16_t)(1 +
+                                  (left->depth > comma->b->depth ? left->depth : comma->b->depth));
         if (comma->depth > 1000)
             accel__parse_fail_at(parser, op, "this expression is too long");
         left = comma;
@@ -142,8 +142,7 @@ static accel__node *parse_vector_literal(accel__parser *parser, const accel__tok
     accel__node **end = &node->a;
     do {
         accel__node *element = accel__parse_assignment(parser);
-        if (!accel__type_is_arithmetic(element->type) &&
-            element->type->kind != ACCEL__TYPE_VECTOR)
+        if (!accel__type_is_arithmetic(element->type) && element->type->kind != ACCEL__TYPE_VECTOR)
             accel__parse_fail_at(parser, token, "an element of this vector is no number");
         if (element->type->kind == ACCEL__TYPE_VECTOR &&
             element->type->base->kind != type->base->kind)

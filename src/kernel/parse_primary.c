@@ -315,8 +315,8 @@ static accel__node *member(accel__parser *parser, accel__node *object, bool arro
         accel__parse_fail_at(parser, name, "'%.*s' asked of something that is no struct",
                              (int)name->size, name->text);
     const accel__field *field = type->record->fields;
-    while (field != NULL && (strlen(field->name) != name->size ||
-                             memcmp(field->name, name->text, name->size) != 0))
+    while (field != NULL &&
+           (strlen(field->name) != name->size || memcmp(field->name, name->text, name->size) != 0))
         field = field->next;
     if (field == NULL)
         accel__parse_fail_at(parser, name, "no field '%.*s' in %s", (int)name->size, name->text,
@@ -350,8 +350,7 @@ accel__node *accel__parse_postfix(accel__parser *parser)
             accel__parse_next(parser);
             node = accel__check_step(parser, token, node, true);
         } else if (accel__token_has(token, "(")) {
-            accel__parse_fail_at(parser, token,
-                                 "a call of something that is no function's name");
+            accel__parse_fail_at(parser, token, "a call of something that is no function's name");
         } else {
             return node;
         }

@@ -6,16 +6,22 @@
 static accel__record *add_record(accel__parser *parser, bool is_union)
 {
     accel__record *record = accel__parse_take(parser, sizeof *record);
-    accel__program *program = parser->program;
     record->is_union = is_union;
-    record->id = ++program->next_id;
+    record->id = ++parser->program->next_id;
     record->alignment = 1;
+    return record;
+}
+
+/* Complete ones are listed in the order in which C must see them: inner ones first. */
+static void complete_record(accel__program *program, accel__record *record)
+{
+    record->size = (record->size + record->alignment - 1) / record->alignment * record->alignment;
+    record->complete = true;
     if (program->last_record != NULL)
         program->last_record->next = record;
     else
         program->first_record = record;
     program->last_record = record;
-    return record;
 }
 
 static bool has_pointer(const accel__type *type)
@@ -37,8 +43,7 @@ static void add_field(accel__parser *parser, accel__record *record, const accel_
                              "pointers inside of a struct are not part of the kernel language");
     accel__field **end = &record->fields;
     for (; *end != NULL; end = &(*end)->next)
-        if (strlen((*end)->name) == name->size &&
-            memcmp((*end)->name, name->text, name->size) == 0)
+        if (strlen((*end)->name) == name->size && memcmp((*end)->name, name->text, name->size) == 0)
             accel__parse_fail_at(parser, name, "two fields named '%s'", (*end)->name);
     accel__field *field = accel__parse_take(parser, sizeof *field);
     field->name = accel__parse_copy(parser, name->text, name->size);
@@ -104,9 +109,7 @@ const accel__type *accel__parse_record(accel__parser *parser, bool is_union)
         accel__parse_leave(parser);
         if (record->fields == NULL)
             accel__parse_fail_at(parser, token, "a struct without fields");
-        record->size =
-            (record->size + record->alignment - 1) / record->alignment * record->alignment;
-        record->complete = true;
+        complete_record(parser->program, record);
         accel__parse_attributes(parser, &ignored);
     }
     accel__type *type = accel__parse_type(parser, ACCEL__TYPE_RECORD, NULL);
@@ -129,9 +132,8 @@ const accel__type *accel__parse_enum(accel__parser *parser)
             if (value < INT32_MIN || value > INT32_MAX)
                 accel__parse_fail_at(parser, name, "the value of '%.*s' does not fit an int",
                                      (int)name->size, name->text);
-            accel__symbol *symbol =
-                accel__parse_symbol(parser, ACCEL__SYMBOL_ENUMERATOR, name,
-                                    accel__type_scalar(ACCEL__TYPE_INT));
+            accel__symbol *symbol = accel__parse_symbol(parser, ACCEL__SYMBOL_ENUMERATOR, name,
+                                                        accel__type_scalar(ACCEL__TYPE_INT));
             symbol->value = value++;
             accel__parse_bind(parser, symbol);
         } while (accel__parse_accept(parser, ","));

@@ -133,8 +133,8 @@ static accel__node *parse_case(accel__parser *parser)
 {
     const accel__token *token = accel__parse_next(parser);
     const bool is_case = accel__token_has(token, "case");
-    accel__node *node =
-        accel__parse_node(parser, is_case ? ACCEL__NODE_CASE : ACCEL__NODE_DEFAULT, token);
+    accel__node *node = accel__parse_node(parser, is_case ? ACCEL__NODE_CASE : ACCEL__NODE_DEFAULT,
+                                          token);
     if (is_case)
         node->value = (uint64_t)accel__parse_integer_constant(parser, "a case label");
     accel__parse_expect(parser, ":");

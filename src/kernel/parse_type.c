@@ -8,34 +8,36 @@ static const struct {
     uint8_t kind;
     bool by_size_t;
 } simple_types[] = {
-    {"void", ACCEL__TYPE_VOID, false},       {"bool", ACCEL__TYPE_BOOL, false},
-    {"_Bool", ACCEL__TYPE_BOOL, false},      {"char", ACCEL__TYPE_CHAR, false},
-    {"uchar", ACCEL__TYPE_UCHAR, false},     {"short", ACCEL__TYPE_SHORT, false},
-    {"ushort", ACCEL__TYPE_USHORT, false},   {"int", ACCEL__TYPE_INT, false},
-    {"uint", ACCEL__TYPE_UINT, false},       {"long", ACCEL__TYPE_LONG, false},
-    {"ulong", ACCEL__TYPE_ULONG, false},     {"half", ACCEL__TYPE_HALF, false},
-    {"float", ACCEL__TYPE_FLOAT, false},     {"double", ACCEL__TYPE_DOUBLE, false},
-    {"size_t", ACCEL__TYPE_ULONG, true},     {"ptrdiff_t", ACCEL__TYPE_LONG, true},
-    {"intptr_t", ACCEL__TYPE_LONG, true},    {"uintptr_t", ACCEL__TYPE_ULONG, true},
+    {"void", ACCEL__TYPE_VOID, false},     {"bool", ACCEL__TYPE_BOOL, false},
+    {"_Bool", ACCEL__TYPE_BOOL, false},    {"char", ACCEL__TYPE_CHAR, false},
+    {"uchar", ACCEL__TYPE_UCHAR, false},   {"short", ACCEL__TYPE_SHORT, false},
+    {"ushort", ACCEL__TYPE_USHORT, false}, {"int", ACCEL__TYPE_INT, false},
+    {"uint", ACCEL__TYPE_UINT, false},     {"long", ACCEL__TYPE_LONG, false},
+    {"ulong", ACCEL__TYPE_ULONG, false},   {"half", ACCEL__TYPE_HALF, false},
+    {"float", ACCEL__TYPE_FLOAT, false},   {"double", ACCEL__TYPE_DOUBLE, false},
+    {"size_t", ACCEL__TYPE_ULONG, true},   {"ptrdiff_t", ACCEL__TYPE_LONG, true},
+    {"intptr_t", ACCEL__TYPE_LONG, true},  {"uintptr_t", ACCEL__TYPE_ULONG, true},
 };
 
 static const char *const other_keywords[] = {
-    "const",     "volatile",   "restrict",  "__restrict", "static",      "inline",     "__inline",
-    "extern",    "register",   "auto",      "typedef",    "struct",      "union",      "enum",
-    "unsigned",  "signed",     "if",        "else",       "for",         "while",      "do",
-    "switch",    "case",       "default",   "break",      "continue",    "return",     "goto",
-    "sizeof",    "__kernel",   "kernel",    "__global",   "global",      "__constant", "constant",
-    "__local",   "local",      "__private", "private",    "__attribute__", "__generic", "generic",
-    "__read_only", "read_only", "__write_only", "write_only", "__read_write", "read_write", "pipe",
+    "const",       "volatile",  "restrict",     "__restrict",    "static",       "inline",
+    "__inline",    "extern",    "register",     "auto",          "typedef",      "struct",
+    "union",       "enum",      "unsigned",     "signed",        "if",           "else",
+    "for",         "while",     "do",           "switch",        "case",         "default",
+    "break",       "continue",  "return",       "goto",          "sizeof",       "__kernel",
+    "kernel",      "__global",  "global",       "__constant",    "constant",     "__local",
+    "local",       "__private", "private",      "__attribute__", "__generic",    "generic",
+    "__read_only", "read_only", "__write_only", "write_only",    "__read_write", "read_write",
+    "pipe",
 };
 
 static const char *const refused_types[] = {
-    "image1d_t",       "image1d_buffer_t", "image1d_array_t", "image2d_t",  "image2d_array_t",
-    "image2d_depth_t", "image3d_t",        "sampler_t",       "event_t",    "queue_t",
-    "ndrange_t",       "clk_event_t",      "reserve_id_t",    "pipe",       "quad",
-    "complex",         "_Complex",         "imaginary",       "atomic_int", "atomic_uint",
+    "image1d_t",       "image1d_buffer_t", "image1d_array_t", "image2d_t",     "image2d_array_t",
+    "image2d_depth_t", "image3d_t",        "sampler_t",       "event_t",       "queue_t",
+    "ndrange_t",       "clk_event_t",      "reserve_id_t",    "pipe",          "quad",
+    "complex",         "_Complex",         "imaginary",       "atomic_int",    "atomic_uint",
     "atomic_long",     "atomic_ulong",     "atomic_float",    "atomic_double", "atomic_flag",
-    "__generic",       "generic",          "__read_only",     "read_only",  "__write_only",
+    "__generic",       "generic",          "__read_only",     "read_only",     "__write_only",
     "write_only",      "__read_write",     "read_write",      "__int128",
 };
 
@@ -100,8 +102,7 @@ const accel__type *accel__parse_named_type(accel__parser *parser, const char *na
     const unsigned lanes = split_vector_name(name, size, &kind);
     if (lanes == 0)
         return NULL;
-    accel__type *type =
-        accel__parse_type(parser, ACCEL__TYPE_VECTOR, accel__type_scalar(kind));
+    accel__type *type = accel__parse_type(parser, ACCEL__TYPE_VECTOR, accel__type_scalar(kind));
     type->count = lanes;
     return type;
 }
@@ -119,10 +120,10 @@ bool accel__parse_is_reserved(const accel__token *token)
 bool accel__parse_starts_type(accel__parser *parser, const accel__token *token)
 {
     static const char *const starts[] = {
-        "const",   "volatile", "restrict",  "static",   "inline",     "__inline", "extern",
-        "register", "auto",    "typedef",   "struct",   "union",      "enum",     "unsigned",
-        "signed",  "__kernel", "kernel",    "__global", "global",     "__constant", "constant",
-        "__local", "local",    "__private", "private",  "__attribute__",
+        "const",    "volatile", "restrict",  "static",   "inline",        "__inline",   "extern",
+        "register", "auto",     "typedef",   "struct",   "union",         "enum",       "unsigned",
+        "signed",   "__kernel", "kernel",    "__global", "global",        "__constant", "constant",
+        "__local",  "local",    "__private", "private",  "__attribute__",
     };
     if (token->kind != ACCEL__TOKEN_IDENTIFIER)
         return false;
@@ -185,8 +186,16 @@ static void skip_parentheses(accel__parser *parser)
 static void parse_attribute(accel__parser *parser, accel__specifiers *specifiers)
 {
     static const char *const harmless[] = {
-        "work_group_size_hint", "vec_type_hint", "always_inline", "noinline", "unused", "pure",
-        "const", "__always_inline__", "opencl_unroll_hint", "nosvm",
+        "work_group_size_hint",
+        "vec_type_hint",
+        "always_inline",
+        "noinline",
+        "unused",
+        "pure",
+        "const",
+        "__always_inline__",
+        "opencl_unroll_hint",
+        "nosvm",
     };
     const accel__token *name = accel__parse_next(parser);
     if (accel__token_has(name, "reqd_work_group_size")) {
@@ -305,8 +314,9 @@ static const accel__type *type_of_words(accel__parser *parser, const accel__toke
                                         const words *seen)
 {
     if (seen->is_long > 1)
-        accel__parse_fail_at(parser, token, "'long long' is not part of the kernel language; long "
-                                            "has 64 bits");
+        accel__parse_fail_at(parser, token,
+                             "'long long' is not part of the kernel language; long "
+                             "has 64 bits");
     const int sizes = seen->is_short + seen->is_long + seen->is_char;
     if (sizes > 1 || seen->is_unsigned + seen->is_signed > 1 || seen->is_int > 1 ||
         (seen->is_char && seen->is_int))
@@ -459,8 +469,7 @@ static void parse_nested(accel__parser *parser, const accel__type *base, accel__
     accel__parse_leave(parser);
     accel__parse_expect(parser, ")");
     if (accel__parse_at(parser, "("))
-        accel__parse_fail_at(parser, open,
-                             "function pointers are not part of the kernel language");
+        accel__parse_fail_at(parser, open, "function pointers are not part of the kernel language");
     for (const accel__type *at = inner.type; at != placeholder; at = at->base)
         if (at->kind == ACCEL__TYPE_ARRAY)
             accel__parse_fail_at(parser, open, "this declarator is too involved");
@@ -468,15 +477,15 @@ static void parse_nested(accel__parser *parser, const accel__type *base, accel__
     *out = inner;
 }
 
-void accel__parse_declarator(accel__parser *parser, const accel__type *base,
-                             accel__declarator *out)
+void accel__parse_declarator(accel__parser *parser, const accel__type *base, accel__declarator *out)
 {
     base = parse_pointers(parser, base);
     *out = (accel__declarator){base, NULL};
     if (accel__parse_at(parser, "(")) {
         const accel__token *second = accel__parse_peek_second(parser);
         if (accel__token_has(second, "*") || accel__token_has(second, "(") ||
-            (second->kind == ACCEL__TOKEN_IDENTIFIER && !accel__parse_starts_type(parser, second))) {
+            (second->kind == ACCEL__TOKEN_IDENTIFIER &&
+             !accel__parse_starts_type(parser, second))) {
             parse_nested(parser, base, out);
             return;
         }

@@ -33,8 +33,7 @@ static void parse_all(accel__parser *parser)
             accel__parse_external(parser);
             continue;
         }
-        if (parser->diagnostics->out_of_memory ||
-            parser->diagnostics->error_count >= MOST_ERRORS)
+        if (parser->diagnostics->out_of_memory || parser->diagnostics->error_count >= MOST_ERRORS)
             return;
         parser->names = parser->names_before;
         parser->level = 0;
@@ -50,7 +49,7 @@ static void fill_param(accel_param *param, const accel__symbol *symbol)
     const accel__type *type = symbol->type;
     const accel__type *value = type->kind == ACCEL__TYPE_POINTER ? type->base : type;
     param->name = symbol->name;
-    param->kind = type->kind != ACCEL__TYPE_POINTER ? ACCEL_PARAM_KIND_VALUE
+    param->kind = type->kind != ACCEL__TYPE_POINTER    ? ACCEL_PARAM_KIND_VALUE
                   : value->space == ACCEL__SPACE_LOCAL ? ACCEL_PARAM_KIND_LOCAL
                                                        : ACCEL_PARAM_KIND_POINTER;
     param->type = accel__type_data_type(value);
@@ -64,8 +63,8 @@ static void fill_param(accel_param *param, const accel__symbol *symbol)
 static void fill_signature(accel__parser *parser, accel__signature *signature,
                            const accel__symbol *kernel)
 {
-    accel_param *params =
-        accel__parse_take(parser, (kernel->param_count + 1u) * sizeof(accel_param));
+    accel_param *params = accel__parse_take(parser,
+                                            (kernel->param_count + 1u) * sizeof(accel_param));
     uint32_t count = 0;
     for (const accel__symbol *at = kernel->params; at != NULL; at = at->next_param)
         fill_param(&params[count++], at);
@@ -83,8 +82,8 @@ static void list_kernels(accel__parser *parser)
     for (const accel__symbol *at = program->first; at != NULL; at = at->next)
         count += at->is_kernel;
     program->kernels = accel__parse_take(parser, (count + 1u) * sizeof program->kernels[0]);
-    program->kernel_symbols =
-        accel__parse_take(parser, (count + 1u) * sizeof program->kernel_symbols[0]);
+    program->kernel_symbols = accel__parse_take(parser,
+                                                (count + 1u) * sizeof program->kernel_symbols[0]);
     for (accel__symbol *at = program->first; at != NULL; at = at->next) {
         if (!at->is_kernel)
             continue;

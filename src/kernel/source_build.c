@@ -29,8 +29,13 @@ static accel_status out_of_memory(const accel__source_build *build)
 static bool preprocess(accel__source_build *build, bool has_double)
 {
     static const accel_define predefined[] = {
-        {"__ACCEL__", "1"},         {"__OPENCL_VERSION__", "120"}, {"__OPENCL_C_VERSION__", "120"},
-        {"__ENDIAN_LITTLE__", "1"}, {"cl_khr_fp64", "1"}, /* last: left out without doubles */
+        {"__ACCEL__", "1"},
+        {"__OPENCL_VERSION__", "120"},
+        {"__OPENCL_C_VERSION__", "120"},
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        {"__ENDIAN_LITTLE__", "1"},
+#endif
+        {"cl_khr_fp64", "1"}, /* last: left out without doubles */
     };
     const uint32_t count = sizeof predefined / sizeof predefined[0] - (has_double ? 0 : 1);
     return accel__preprocess(build->source, build->size, &build->options, predefined, count,

@@ -5,10 +5,10 @@
 #include "kernel/ast.h"
 
 static const accel__type scalars[] = {
-    {.kind = ACCEL__TYPE_VOID},   {.kind = ACCEL__TYPE_BOOL},   {.kind = ACCEL__TYPE_CHAR},
-    {.kind = ACCEL__TYPE_UCHAR},  {.kind = ACCEL__TYPE_SHORT},  {.kind = ACCEL__TYPE_USHORT},
-    {.kind = ACCEL__TYPE_INT},    {.kind = ACCEL__TYPE_UINT},   {.kind = ACCEL__TYPE_LONG},
-    {.kind = ACCEL__TYPE_ULONG},  {.kind = ACCEL__TYPE_HALF},   {.kind = ACCEL__TYPE_FLOAT},
+    {.kind = ACCEL__TYPE_VOID},   {.kind = ACCEL__TYPE_BOOL},  {.kind = ACCEL__TYPE_CHAR},
+    {.kind = ACCEL__TYPE_UCHAR},  {.kind = ACCEL__TYPE_SHORT}, {.kind = ACCEL__TYPE_USHORT},
+    {.kind = ACCEL__TYPE_INT},    {.kind = ACCEL__TYPE_UINT},  {.kind = ACCEL__TYPE_LONG},
+    {.kind = ACCEL__TYPE_ULONG},  {.kind = ACCEL__TYPE_HALF},  {.kind = ACCEL__TYPE_FLOAT},
     {.kind = ACCEL__TYPE_DOUBLE},
 };
 

@@ -24,32 +24,38 @@ static const accel_backend_table *table_of(const accel__block *block)
     return &block->range.device->backend->table;
 }
 
+/* The mark is of the stream's backend, which need not be the memory's. */
+static const accel_backend_event *events_of(const accel__use *use)
+{
+    return &use->stream->backend->table.event;
+}
+
 /* Whether the stream has passed its use of the block. A mark that fails (the stream failed, or the
  * mark was cut off by a fork) counts as passed: nothing runs there any more. */
-static bool use_is_over(const accel__block *block, const accel__use *use)
+static bool use_is_over(const accel__use *use)
 {
     bool done = false;
-    if (use->mark == NULL)
+    if (use->mark == NULL || accel__backend_is_forked(use->stream->backend))
         return accel__stream_is_idle(use->stream);
-    return table_of(block)->event.query(use->mark, &done) != ACCEL_OK || done;
+    return events_of(use)->query(use->mark, &done) != ACCEL_OK || done;
 }
 
 static bool is_idle(const accel__block *block)
 {
     if (accel__backend_is_forked(block->range.device->backend))
         return false; /* the parent's: nothing of its driver may be asked here, ever */
-    if (!use_is_over(block, &block->home))
+    if (!use_is_over(&block->home))
         return false;
     for (const accel__use *use = block->uses; use != NULL; use = use->next)
-        if (!use_is_over(block, use))
+        if (!use_is_over(use))
             return false;
     return true;
 }
 
-static void close_use(const accel__block *block, accel__use *use)
+static void close_use(accel__use *use)
 {
-    if (use->mark != NULL)
-        table_of(block)->event.destroy(use->mark);
+    if (use->mark != NULL && !accel__backend_is_forked(use->stream->backend))
+        events_of(use)->destroy(use->mark);
     accel_stream_release(use->stream);
 }
 
@@ -62,11 +68,11 @@ static void give_back(accel__block *block)
         table_of(block)->pinned.free(device->native, pointer);
     else
         table_of(block)->memory.free(device->native, pointer);
-    close_use(block, &block->home);
+    close_use(&block->home);
     while (block->uses != NULL) {
         accel__use *use = block->uses;
         block->uses = use->next;
-        close_use(block, use);
+        close_use(use);
         accel__deallocate(use);
     }
     accel__deallocate(block);
@@ -200,9 +206,9 @@ accel_status accel_memory_alloc(accel_stream *stream, size_t size,
 
 /* Puts a mark behind the use. Without one (no memory, or inside a callback, where some drivers allow
  * no calls) the block waits until the whole stream is idle. */
-static void mark_use(const accel__block *block, accel__use *use)
+static void mark_use(accel__use *use)
 {
-    const accel_backend_event *event = &table_of(block)->event;
+    const accel_backend_event *event = events_of(use);
     accel_native_stream *native = use->stream->native;
     if (native == NULL || accel__callback_depth != 0 || accel__stream_is_idle(use->stream) ||
         event->create(use->stream->device->native, false, &use->mark) != ACCEL_OK)
@@ -215,9 +221,9 @@ static void mark_use(const accel__block *block, accel__use *use)
 
 static void wait_or_give_back(accel__block *block)
 {
-    mark_use(block, &block->home);
+    mark_use(&block->home);
     for (accel__use *use = block->uses; use != NULL; use = use->next)
-        mark_use(block, use);
+        mark_use(use);
     if (is_idle(block)) {
         give_back(block);
         return;

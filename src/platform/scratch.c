@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/environment.h"
@@ -64,9 +66,8 @@ void accel__scratch_remove(accel__scratch *scratch)
     errno = saved;
 }
 
-int accel__write_all(int descriptor, const void *bytes, size_t size)
+static int write_bytes(int descriptor, const char *next, size_t size)
 {
-    const char *next = bytes;
     while (size != 0) {
         const ssize_t written = accel__platform.write(descriptor, next, size);
         if (written < 0 && errno == EINTR)
@@ -77,6 +78,25 @@ int accel__write_all(int descriptor, const void *bytes, size_t size)
         size -= (size_t)written;
     }
     return 0;
+}
+
+/* A limit on file sizes shall be an error of ours and not the end of the program: its signal goes to
+ * the writing thread, so it is held back here, and taken away unless it was pending before. */
+int accel__write_all(int descriptor, const void *bytes, size_t size)
+{
+    const struct timespec at_once = {0};
+    sigset_t limit;
+    sigset_t before;
+    sigset_t pending;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &limit, &before);
+    const int code = write_bytes(descriptor, bytes, size);
+    if (code == EFBIG && sigismember(&pending, SIGXFSZ) == 0)
+        sigtimedwait(&limit, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
 }
 
 int accel__write_file(const char *path, mode_t mode, const void *bytes, size_t size)

@@ -220,10 +220,12 @@ static void full_and_noexec_file_systems(void **state)
 
 enum { PROCESSES = 8, KERNELS = 12 };
 
+static unsigned kernels_each = KERNELS;
+
 static int build_all(void *user)
 {
     const unsigned first = *(const unsigned *)user;
-    for (unsigned i = 0; i < KERNELS; i++) {
+    for (unsigned i = 0; i < kernels_each; i++) {
         const unsigned number = 100 + (first % 2 == 0 ? first + i : first + KERNELS - i) % KERNELS;
         const int code = use_kernel(number);
         if (code != 0)
@@ -250,6 +252,20 @@ static void eight_processes_share_a_directory(void **state)
     run_processes(); /* now all of it is there */
     for (unsigned i = 0; i < KERNELS; i++)
         assert_false(compiles(100 + i));
+}
+
+static void eight_processes_without_a_directory(void **state)
+{
+    (void)state;
+    kernels_each = 3;
+    setenv("ACCEL_CACHE_DIR", "/proc/nowhere/cache", 1);
+    run_processes();
+    use_directory("off");
+    setenv("ACCEL_CACHE", "0", 1);
+    run_processes();
+    assert_int_equal(each_entry(NULL), 0);
+    unsetenv("ACCEL_CACHE");
+    kernels_each = KERNELS;
 }
 
 static int set_up(void **state)
@@ -286,6 +302,7 @@ int main(void)
         cmocka_unit_test(directories_of_others_are_not_trusted),
         cmocka_unit_test(full_and_noexec_file_systems),
         cmocka_unit_test(eight_processes_share_a_directory),
+        cmocka_unit_test(eight_processes_without_a_directory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -308,23 +308,23 @@ static void included_files_are_part_of_the_key(void **state)
     mkdir(second, 0700);
     mkdir(third, 0700);
     write_file("first/a.h", "#include <b.h>\n", 0600);
-    write_file("second/b.h", "#define VALUE 1\n", 0600);
+    write_file("second/b.h", "#define VALUE 301\n", 0600);
     const char *paths[] = {first, second, third};
-    assert_int_equal(build_and_run(paths, 3, true), 1);
-    assert_int_equal(build_and_run(paths, 3, false), 1);
-    write_file("second/b.h", "#define VALUE 2\n", 0600); /* same size, same second */
-    assert_int_equal(build_and_run(paths, 3, true), 2);
-    write_file("second/b.h", "#define VALUE 1\n", 0600);
-    assert_int_equal(build_and_run(paths, 3, false), 1);
-    write_file("third/b.h", "#define VALUE 3\n", 0600);
-    assert_int_equal(build_and_run(paths, 3, false), 1);
+    assert_int_equal(build_and_run(paths, 3, true), 301);
+    assert_int_equal(build_and_run(paths, 3, false), 301);
+    write_file("second/b.h", "#define VALUE 302\n", 0600); /* same size, same second */
+    assert_int_equal(build_and_run(paths, 3, true), 302);
+    write_file("second/b.h", "#define VALUE 301\n", 0600);
+    assert_int_equal(build_and_run(paths, 3, false), 301);
+    write_file("third/b.h", "#define VALUE 303\n", 0600);
+    assert_int_equal(build_and_run(paths, 3, false), 301);
     const char *swapped[] = {first, third, second};
-    assert_int_equal(build_and_run(swapped, 3, true), 3);
-    write_file("first/b.h", "#define VALUE 4\n", 0600); /* shadows the others */
-    assert_int_equal(build_and_run(paths, 3, true), 4);
-    assert_int_equal(build_and_run(swapped, 3, false), 4);
+    assert_int_equal(build_and_run(swapped, 3, true), 303);
+    write_file("first/b.h", "#define VALUE 304\n", 0600); /* shadows the others */
+    assert_int_equal(build_and_run(paths, 3, true), 304);
+    assert_int_equal(build_and_run(swapped, 3, false), 304);
     assert_int_equal(unlink(path_of("first/b.h")), 0);
-    assert_int_equal(build_and_run(paths, 3, false), 1);
+    assert_int_equal(build_and_run(paths, 3, false), 301);
 }
 
 /* ---- B114: UTF-8, whatever the locale ---- */

@@ -1,20 +1,23 @@
-/* budgeted.c: the calls that have an instruction budget, each alone in a function whose instructions
- * callgrind counts (budget.sh). Before that they have been made once: starting is no part of them.
+/* budgeted.c: makes the calls that have an instruction budget, for callgrind to count (budget.sh).
  *
- *   budgeted launch | event | nothing
+ *   budgeted launch | arguments | event | known BURSTS
  *
- * Prints how many operations were in the counted function. `nothing` is the loop alone. */
+ * Prints how many operations BURSTS made. Two runs of different length differ only by operations: what
+ * starting costs is in both. */
 #include <accel/accel.h>
 #include <accel/cpu.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { BURST = 64, BURSTS = 32 };
+/* Operations between two waits: fewer than any queue holds. */
+enum { BURST = 64 };
 
 static accel_stream *stream;
 static accel_event *event;
 static accel_module *module;
-static accel_kernel *kernel;
+static accel_kernel *empty;
+static accel_kernel *scale;
 static const accel_launch_shape shape = {{1, 1, 1}, {1, 1, 1}};
 
 static const char *run_block(const accel_cpu_launch *launch, uint64_t first, uint64_t last)
@@ -25,7 +28,6 @@ static const char *run_block(const accel_cpu_launch *launch, uint64_t first, uin
     return NULL;
 }
 
-/* A kernel with the arguments of a usual one: a pointer and a number. */
 static const accel_param params[] = {{.name = "values",
                                       .kind = ACCEL_PARAM_KIND_POINTER,
                                       .type = ACCEL_DATA_TYPE_F32,
@@ -36,8 +38,9 @@ static const accel_param params[] = {{.name = "values",
                                       .type = ACCEL_DATA_TYPE_F32,
                                       .lanes = 1,
                                       .size = 4}};
-static const accel_cpu_kernel table = {
-    .name = "scale", .function = run_block, .params = params, .param_count = 2};
+static const accel_cpu_kernel kernels[] = {
+    {.name = "empty", .function = run_block},
+    {.name = "scale", .function = run_block, .params = params, .param_count = 2}};
 
 static accel_status prepare(void)
 {
@@ -48,69 +51,76 @@ static accel_status prepare(void)
     if (status == ACCEL_OK)
         status = accel_event_create(device, NULL, &event);
     if (status == ACCEL_OK)
-        status = accel_module_create_from_functions(device, &table, 1, &module);
+        status = accel_module_create_from_functions(device, kernels, 2, &module);
     if (status == ACCEL_OK)
-        status = accel_module_get_kernel(module, "scale", &kernel);
+        status = accel_module_get_kernel(module, "empty", &empty);
+    if (status == ACCEL_OK)
+        status = accel_module_get_kernel(module, "scale", &scale);
     return status;
 }
 
-/* ---- what is counted: the name begins with counted_ ---- */
+/* ---- operations ---- */
 
-__attribute__((noinline)) static accel_status counted_launch(void)
+static accel_status launch_empty(void)
+{
+    return accel_kernel_launch(empty, stream, &shape, NULL, 0);
+}
+
+static accel_status launch_with_arguments(void)
 {
     float factor = 2.0f;
     accel_kernel_arg args[] = {ACCEL_ARG_POINTER(NULL), ACCEL_ARG_VALUE(factor)};
-    accel_status status = ACCEL_OK;
-    for (int i = 0; i < BURST && status == ACCEL_OK; i++)
-        status = accel_kernel_launch(kernel, stream, &shape, args, 2);
-    return status;
+    return accel_kernel_launch(scale, stream, &shape, args, 2);
 }
 
-__attribute__((noinline)) static accel_status counted_event(void)
+static accel_status record_and_query(void)
 {
-    accel_status status = ACCEL_OK;
     bool done = false;
-    for (int i = 0; i < BURST && status == ACCEL_OK; i++) {
-        status = accel_event_record(event, stream);
-        if (status == ACCEL_OK)
-            status = accel_event_query(event, &done);
-    }
-    return status;
+    const accel_status status = accel_event_record(event, stream);
+    return status == ACCEL_OK ? accel_event_query(event, &done) : status;
 }
 
-__attribute__((noinline)) static accel_status counted_nothing(void)
+/* Ten instructions: nine, and the return. Proves that the count is one of instructions. */
+void ten_instructions(void);
+__asm__(".text\n"
+        ".globl ten_instructions\n"
+        ".type ten_instructions, @function\n"
+        "ten_instructions:\n"
+        "nop; nop; nop; nop; nop; nop; nop; nop; nop\n"
+        "ret\n"
+        ".size ten_instructions, . - ten_instructions\n");
+
+static accel_status call_known(void)
 {
-    accel_status status = ACCEL_OK;
-    for (int i = 0; i < BURST && status == ACCEL_OK; i++)
-        __asm__ volatile("" : "+r"(status));
-    return status;
+    ten_instructions();
+    return ACCEL_OK;
 }
 
 /* ---- */
 
-typedef accel_status (*counted)(void);
+typedef accel_status (*operation)(void);
 
-static counted find(const char *name)
+static operation find(const char *name)
 {
-    if (strcmp(name, "launch") == 0)
-        return counted_launch;
-    if (strcmp(name, "event") == 0)
-        return counted_event;
-    return strcmp(name, "nothing") == 0 ? counted_nothing : NULL;
+    static const struct {
+        const char *name;
+        operation call;
+    } operations[] = {{"launch", launch_empty},
+                      {"arguments", launch_with_arguments},
+                      {"event", record_and_query},
+                      {"known", call_known}};
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
+        if (strcmp(operations[i].name, name) == 0)
+            return operations[i].call;
+    return NULL;
 }
 
-/* A launch and a wait that are not counted bring everything up. */
-static accel_status run(counted function)
+static accel_status run(operation call, long bursts)
 {
-    float factor = 2.0f;
-    accel_kernel_arg args[] = {ACCEL_ARG_POINTER(NULL), ACCEL_ARG_VALUE(factor)};
-    accel_status status = accel_kernel_launch(kernel, stream, &shape, args, 2);
-    if (status == ACCEL_OK)
-        status = accel_event_record(event, stream);
-    if (status == ACCEL_OK)
-        status = accel_stream_synchronize(stream);
-    for (int i = 0; i < BURSTS && status == ACCEL_OK; i++) {
-        status = function();
+    accel_status status = prepare();
+    for (long i = 0; i < bursts && status == ACCEL_OK; i++) {
+        for (int k = 0; k < BURST && status == ACCEL_OK; k++)
+            status = call();
         if (status == ACCEL_OK)
             status = accel_stream_synchronize(stream);
     }
@@ -119,16 +129,15 @@ static accel_status run(counted function)
 
 int main(int argc, char **argv)
 {
-    counted function = argc == 2 ? find(argv[1]) : NULL;
-    if (function == NULL)
+    const operation call = argc == 3 ? find(argv[1]) : NULL;
+    const long bursts = argc == 3 ? atol(argv[2]) : 0;
+    if (call == NULL || bursts < 1)
         return 2;
-    accel_status status = prepare();
+    const accel_status status = run(call, bursts);
     if (status == ACCEL_OK)
-        status = run(function);
-    if (status != ACCEL_OK)
-        fprintf(stderr, "%s: %s\n", accel_status_name(status), accel_last_error_message());
+        printf("%ld\n", bursts * BURST);
     else
-        printf("%d\n", BURST * BURSTS);
+        fprintf(stderr, "%s: %s\n", accel_status_name(status), accel_last_error_message());
     accel_event_release(event);
     accel_module_release(module);
     return status == ACCEL_OK ? 0 : 1;

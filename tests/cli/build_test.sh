@@ -25,6 +25,9 @@ same "$(values d4 o.npy)" "7 14 21 28" "a run without a compiler"
 for command in "build scale.cl -o x.o" "run scale.cl -g 4 inout:i.npy:x.npy i32:7"; do
     # shellcheck disable=SC2086
     expect 1 env ACCEL_CC=/nonexistent/cc ACCEL_CACHE_DIR="$work/cache" "$ACCEL" $command
+    says "ACCEL_CC"
+    # shellcheck disable=SC2086
+    expect 1 env -u CC -u ACCEL_CC PATH=/nonexistent ACCEL_CACHE_DIR="$work/cache" "$ACCEL" $command
     says "compiler"
 done
 rm -rf cache

@@ -105,8 +105,11 @@ refused 1 "." "$ACCEL" run . -g 1
 : > empty.cl
 expect 1 "$ACCEL" run empty.cl -g 1
 printf '__kernel void bad(__global int *x)\n{\n    x[0] = nosuch;\n}\n' > bad.cl
+refused 1 "bad.cl:3" "$ACCEL" run bad.cl -g 1 out:o.npy:i32[1]
+printf '__kernel void bad(__global int *x)\n{\n    x[0] = nosuch;\n    x[1] = norsuch;\n}\n' > bad.cl
 expect 1 "$ACCEL" run bad.cl -g 1 out:o.npy:i32[1]
 says "bad.cl:3"
+same "$(grep -c '^accel run: ' .err)" 1 "lines of our own beside the compiler's log"
 printf '__kernel void good(__global int *x) { x[0] = 1; }\0' > nul.cl
 expect 1 "$ACCEL" run nul.cl -g 1 out:o.npy:i32[1]
 printf '\177ELF and nothing else' > broken.o

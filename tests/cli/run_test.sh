@@ -36,7 +36,7 @@ done
 # versions 2.0 and 3.0 and strange white space come back byte for byte
 for version in 2 3; do
     header="{ 'shape':(2,),'descr': \"<i4\" , 'fortran_order':False}"
-    { printf '\x93NUMPY\x0%d\x00' $version; integers 4 ${#header}; printf '%s' "$header"; } > header
+    { printf '\x93NUMPY'; integers 1 $version 0; integers 4 ${#header}; printf '%s' "$header"; } > header
     { cat header; integers 4 5 6; } > v.npy
     expect 0 "$ACCEL" run scale.cl -g 2 inout:v.npy i32:2
     { cat header; integers 4 10 12; } > wanted

@@ -1,7 +1,9 @@
 /* cache_directory_test.c: the cache without a usable directory: it stays empty, works on, and says so
  * once. In children, as each process warns once; this one must therefore give no cause itself. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
 #include "unit/cache_support.h"
@@ -166,6 +168,51 @@ static int limited_file_size(void *user)
     return 0;
 }
 
+enum { CANNOT_MOUNT = 77 };
+
+/* In a mount namespace of its own: a file system of 64 KiB, first full and then read-only. What was
+ * stored is found, what was not is missing, and no part of it stays. */
+static int small_file_system(void *user)
+{
+    (void)user;
+    static char data[10000];
+    unsigned found = 0;
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mkdir(directory, 0700) != 0 ||
+        mount("none", directory, "tmpfs", MS_NOEXEC, "size=64k,mode=0700") != 0)
+        return CANNOT_MOUNT;
+    accel_log_set_callback(ACCEL_LOG_LEVEL_WARNING, count_warning, NULL);
+    for (int i = 0; i < 20; i++) {
+        const accel__cache_key key = key_of("small", i);
+        accel__cache_put(&key, data, sizeof data);
+        const int now = look(&key, data, sizeof data);
+        CHECK_QUIET(now == 0 || now == 1);
+        found += (unsigned)now;
+    }
+    CHECK_QUIET(found > 0 && found < 20 && warnings == 1);
+    CHECK_QUIET(strstr(last_warning, "No space left on device") != NULL);
+    CHECK_QUIET(count_files(directory, "") == found);
+    CHECK_QUIET(mount("none", directory, NULL, MS_REMOUNT | MS_RDONLY, NULL) == 0);
+    for (int i = 0; i < 20; i++) {
+        const accel__cache_key key = key_of("small", i);
+        const int now = look(&key, data, sizeof data);
+        CHECK_QUIET(now == 0 || now == 1);
+        found -= (unsigned)now;
+        accel__cache_put(&key, data, sizeof data);
+    }
+    CHECK_QUIET(found == 0 && warnings == 1);
+    return 0;
+}
+
+static void test_small_file_system(void **state)
+{
+    (void)state;
+    const int result = test_in_child(small_file_system, NULL, 20);
+    if (result == CANNOT_MOUNT)
+        skip(); /* not allowed here */
+    assert_int_equal(result, 0);
+}
+
 static void test_full_disk(void **state)
 {
     (void)state;
@@ -182,6 +229,7 @@ int main(void)
         TEST(test_other_users),
         TEST(test_where),
         TEST(test_full_disk),
+        TEST(test_small_file_system),
     };
     return cmocka_run_group_tests(tests, begin_all, end_all);
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -293,6 +294,27 @@ static int with_signal_ignored(void *user)
     return 0;
 }
 
+static int with_small_files(void *user)
+{
+    const struct rlimit limit = {*(const rlim_t *)user, *(const rlim_t *)user};
+    CHECK_QUIET(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    made result = build_text(good_source);
+    release(&result);
+    return result.status == ACCEL_OK ? 0 : 40 + (int)result.status;
+}
+
+static void limits_on_files_end_no_program(void **state)
+{
+    (void)state;
+    static const rlim_t limits[] = {0, 1, 1000, 3000};
+    for (size_t i = 0; i < 4; i++) {
+        const int code = test_in_child(with_small_files, (void *)&limits[i], 60);
+        assert_true(code == 40 + ACCEL_ERROR_IO || code == 40 + ACCEL_ERROR_SYSTEM ||
+                    code == 40 + ACCEL_ERROR_BUILD_FAILED);
+        assert_int_equal(count_left(), 0);
+    }
+}
+
 static void exit_statuses_are_not_needed(void **state)
 {
     (void)state;
@@ -538,6 +560,7 @@ int main(void)
         cmocka_unit_test(the_compiler_is_chosen),
         cmocka_unit_test(a_new_version_has_a_new_key),
         cmocka_unit_test(exit_statuses_are_not_needed),
+        cmocka_unit_test(limits_on_files_end_no_program),
         cmocka_unit_test(odd_temporary_directories),
         cmocka_unit_test(foreign_objects_are_refused),
         cmocka_unit_test(features_are_compared),

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +16,16 @@
 #include "base/allocate.h"
 #include "platform/calls.h"
 
-static unsigned fault_left; /* 0: no fault is due */
-static bool fault_happened;
+static _Atomic(unsigned) fault_left; /* 0: no fault is due; threads of the library count too */
+static _Atomic(bool) fault_happened;
 static accel__calls fault_real;
 
 static inline bool fault_due(void)
 {
-    if (fault_left == 0 || --fault_left != 0)
+    unsigned left = fault_left;
+    while (left != 0 && !atomic_compare_exchange_weak(&fault_left, &left, left - 1))
+        continue;
+    if (left != 1)
         return false;
     fault_happened = true;
     return true;
@@ -69,15 +73,27 @@ static inline ssize_t fault_write(int descriptor, const void *bytes, size_t size
     return fault_due() ? -1 : fault_real.write(descriptor, bytes, size);
 }
 
+/* The other entries are not written: threads of accel may be reading them. */
+static inline void fault_install(const accel__calls *calls)
+{
+    accel__platform.map = calls->map;
+    accel__platform.thread_create = calls->thread_create;
+    accel__platform.spawn = calls->spawn;
+    accel__platform.open = calls->open;
+    accel__platform.memory_file = calls->memory_file;
+    accel__platform.write = calls->write;
+}
+
 static inline void fault_begin(unsigned number)
 {
+    static const accel__calls faulty = {.map = fault_map,
+                                        .thread_create = fault_thread,
+                                        .spawn = fault_spawn,
+                                        .open = fault_open,
+                                        .memory_file = fault_memory_file,
+                                        .write = fault_write};
     fault_real = accel__platform;
-    accel__platform.map = fault_map;
-    accel__platform.thread_create = fault_thread;
-    accel__platform.spawn = fault_spawn;
-    accel__platform.open = fault_open;
-    accel__platform.memory_file = fault_memory_file;
-    accel__platform.write = fault_write;
+    fault_install(&faulty);
     accel__allocate_fault = fault_due;
     fault_happened = false;
     fault_left = number;
@@ -88,7 +104,7 @@ static inline bool fault_end(void)
 {
     fault_left = 0;
     accel__allocate_fault = NULL;
-    accel__platform = fault_real;
+    fault_install(&fault_real);
     return fault_happened;
 }
 

@@ -109,20 +109,23 @@ static accel__cpu_queue *pop(accel__cpu_pool *pool)
     return queue;
 }
 
-/* Out of the list of sleepers, if nobody has woken it. */
-static void wake_up(accel__cpu_pool *pool, accel__cpu_worker *worker)
+/* Out of the list of sleepers. False: somebody took it out and is about to say so; until then the
+ * worker's link is theirs. */
+static bool wake_up(accel__cpu_pool *pool, accel__cpu_worker *worker)
 {
     accel__mutex_lock(&pool->mutex);
     accel__cpu_worker **link = &pool->sleepers;
     while (*link != NULL && *link != worker)
         link = &(*link)->next_sleeper;
-    if (*link != NULL) {
+    const bool is_listed = *link != NULL;
+    if (is_listed) {
         *link = worker->next_sleeper;
+        worker->dozes = false;
         pool->dozing--;
         pool->searching++;
     }
-    worker->dozes = false;
     accel__mutex_unlock(&pool->mutex);
+    return is_listed;
 }
 
 /* Dozes or sleeps unless something came up. False: the pool stops. */
@@ -147,10 +150,9 @@ static bool sleep_now(accel__cpu_worker *worker)
         return !stops;
     worker->dozes_left -= dozes;
     while (atomic_load_explicit(&worker->awake, memory_order_acquire) == 0)
-        if (!accel__futex_wait(&worker->awake, 0, dozes ? DOZE_NS : UINT64_MAX)) {
-            wake_up(pool, worker);
+        if (!accel__futex_wait(&worker->awake, 0, dozes ? DOZE_NS : UINT64_MAX) &&
+            wake_up(pool, worker))
             break;
-        }
     return true;
 }
 
