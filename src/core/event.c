@@ -27,17 +27,29 @@ static accel_status check_usable(const accel_event *event, const char *function)
 
 /* ---- creation ---- */
 
-static accel_status check_timing(accel__backend *backend)
+static bool device_has_timing(const accel__device *device)
 {
-    if (accel__backend_owns(backend, ACCEL__GROUP_TIMING))
+    accel_device_capability asked = {.timing = false};
+    if (device->native != NULL)
+        return device->capability.timing;
+    return accel__device_capability(device->backend, device->id.index, &asked) == ACCEL_OK &&
+           asked.timing;
+}
+
+/* `device` is NULL where the event is not bound yet: the first record finds out then. */
+static accel_status check_timing(accel__backend *backend, const accel__device *device)
+{
+    if (accel__backend_owns(backend, ACCEL__GROUP_TIMING) &&
+        (device == NULL || device_has_timing(device)))
         return ACCEL_OK;
     return accel__fail(ACCEL_ERROR_UNSUPPORTED, backend->table.name, "accel_event_create",
-                       "'%s' has no event timing", backend->table.name);
+                       "'%s' has no event timing%s", backend->table.name,
+                       device != NULL ? " on this device" : "");
 }
 
 /* A device with an index binds at once. */
-static accel_status resolve(accel_device device, const char *function,
-                            accel__backend **out_backend, accel__device **out_device)
+static accel_status resolve(accel_device device, const char *function, accel__backend **out_backend,
+                            accel__device **out_device)
 {
     accel_status status = accel__backend_resolve(device.backend, function, out_backend);
     if (status == ACCEL_OK && device.index != ACCEL_INDEX_NONE)
@@ -58,7 +70,7 @@ accel_status accel_event_create(accel_device device, const accel_event_options *
     if (status == ACCEL_OK)
         status = resolve(device, __func__, &backend, &bound);
     if (status == ACCEL_OK && known.enable_timing)
-        status = check_timing(backend);
+        status = check_timing(backend, bound);
     if (status != ACCEL_OK)
         return status;
     accel_event *event = accel__allocate(sizeof *event);
@@ -112,8 +124,8 @@ static accel_status bind_locked(accel_event *event, accel_stream *stream)
     if (event->backend != stream->backend || (device != NULL && device != stream->device))
         return mismatch(event, stream);
     accel_native_event *native = NULL;
-    const accel_status status =
-        event->backend->table.event.create(stream->device->native, event->timing, &native);
+    const accel_status status = event->backend->table.event.create(stream->device->native,
+                                                                   event->timing, &native);
     if (status != ACCEL_OK)
         return status;
     event->device = stream->device;
@@ -135,8 +147,9 @@ accel_status accel_event_record(accel_event *event, accel_stream *stream)
     accel_status status = check(event, __func__);
     if (status == ACCEL_OK && stream == NULL) {
         accel__device *device = event->device;
-        const accel_device target =
-            device != NULL ? device->id : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
+        const accel_device target = device != NULL
+                                        ? device->id
+                                        : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
         status = accel_current_stream(target, &stream);
     } else if (status == ACCEL_OK)
         status = accel__stream_check(stream, __func__);
@@ -266,8 +279,8 @@ accel_status accel_event_get_device(const accel_event *event, accel_device *out_
     if (status != ACCEL_OK)
         return status;
     accel__device *device = event->device;
-    *out_device =
-        device != NULL ? device->id : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
+    *out_device = device != NULL ? device->id
+                                 : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
     return ACCEL_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/opencl/icd_file.h"
 #include "base/environment.h"
 #include "base/error.h"
 
@@ -61,19 +62,15 @@ static cl_bitfield read_optional(const accel__opencl_api *api, cl_device_id devi
 
 /* ---- who it is ---- */
 
-/* Two FNV-1a hashes of all that tells devices apart: 16 bytes that stay the same over restarts. */
+/* Two hashes of all that tells devices apart: 16 bytes that stay the same over restarts. */
 static void hash_identity(const char *const texts[], size_t count, int32_t ordinal,
                           unsigned char bytes[16])
 {
-    uint64_t halves[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
+    uint64_t halves[2] = {ACCEL__OPENCL_HASH_START, ~ACCEL__OPENCL_HASH_START};
     for (int half = 0; half < 2; half++) {
-        for (size_t i = 0; i < count; i++)
-            for (const char *c = texts[i]; *c != '\0' || c == texts[i]; c++) {
-                halves[half] = (halves[half] ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-                if (*c == '\0')
-                    break;
-            }
-        halves[half] = (halves[half] ^ (uint32_t)ordinal) * UINT64_C(0x100000001b3);
+        for (size_t i = 0; i < count; i++) /* with its end, so that "ab", "c" is not "a", "bc" */
+            halves[half] = accel__opencl_hash(halves[half], texts[i], strlen(texts[i]) + 1);
+        halves[half] = accel__opencl_hash(halves[half], &ordinal, sizeof ordinal);
     }
     memcpy(bytes, halves, 16);
 }
@@ -146,7 +143,10 @@ static void describe_info(asked *from, const accel__opencl_platform *platform, i
     read_text(from, CL_DRIVER_VERSION, version, sizeof version);
     if (from->status != ACCEL_OK)
         return;
-    snprintf(info->driver, sizeof info->driver, "%.30s %.31s", platform->name, version);
+    /* Some say their name in both. */
+    const bool twice = strncmp(version, platform->name, strlen(platform->name)) == 0;
+    snprintf(info->driver, sizeof info->driver, "%.30s%s%.31s", twice ? "" : platform->name,
+             twice ? "" : " ", version);
     describe_uuid(from, platform, ordinal, info);
     describe_bus(from, info);
 }

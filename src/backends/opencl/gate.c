@@ -56,34 +56,32 @@ accel_status accel__opencl_gate_create(accel__opencl_stream *stream, accel__open
     return ACCEL_OK;
 }
 
+/* Nothing waits for it: lets go of it unopened. */
+static accel_status abandon(accel__opencl_gate *gate, accel_status status)
+{
+    gate->api->clSetUserEventStatus(gate->opened, CL_COMPLETE);
+    discard(gate);
+    return status;
+}
+
 accel_status accel__opencl_gate_close(accel__opencl_gate *gate, accel__opencl_stream *stream,
                                       const accel__opencl_api *api, cl_event event)
 {
-    accel_status status = accel__opencl_begin(stream);
-    if (status != ACCEL_OK) {
-        gate->api->clSetUserEventStatus(gate->opened, CL_COMPLETE);
-        discard(gate);
-        return status;
-    }
     cl_event barrier = NULL;
-    cl_event before = event;
+    accel_status status = accel__opencl_begin(stream);
+    if (status != ACCEL_OK)
+        return abandon(gate, status);
     const cl_int code = gate->api->clEnqueueBarrierWithWaitList(stream->queue, 1, &gate->opened,
                                                                 &barrier);
-    if (before == NULL)
-        before = stream->last;
-    if (before != NULL)
-        (api != NULL ? api : gate->api)->clRetainEvent(before);
-    const accel__opencl_api *owner = api != NULL ? api : gate->api;
-    status = accel__opencl_enqueued(stream, code, barrier, "clEnqueueBarrierWithWaitList");
-    if (status == ACCEL_OK)
-        accel__opencl_worker_after(owner, before, &gate->job);
-    else {
-        gate->api->clSetUserEventStatus(gate->opened, CL_COMPLETE);
-        discard(gate);
-    }
-    if (before != NULL)
-        owner->clReleaseEvent(before);
-    return status;
+    if (code != CL_SUCCESS)
+        return abandon(
+            gate, accel__opencl_enqueued(stream, code, barrier, "clEnqueueBarrierWithWaitList"));
+    /* Before the flush: some drivers run the queue inside it. From here on the gate is the worker's. */
+    if (event != NULL)
+        accel__opencl_worker_after(api, event, &gate->job);
+    else
+        accel__opencl_worker_after(gate->api, stream->last, &gate->job);
+    return accel__opencl_enqueued(stream, code, barrier, "clEnqueueBarrierWithWaitList");
 }
 
 accel_status accel__opencl_gate_queue(accel__opencl_stream *stream, accel__opencl_gate_work work,

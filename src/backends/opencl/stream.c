@@ -1,6 +1,8 @@
 /* stream.c: see stream.h. */
 #include "backends/opencl/stream.h"
 
+#include <time.h>
+
 #include "backends/opencl/describe.h"
 #include "backends/opencl/worker.h"
 #include "base/allocate.h"
@@ -46,15 +48,16 @@ accel_status accel__opencl_enqueued(accel__opencl_stream *stream, cl_int code, c
                                     const char *call)
 {
     const accel__opencl_api *api = stream->device->api;
-    cl_event before = NULL;
+    cl_event before = event;
     if (event != NULL) {
         before = stream->last;
         stream->last = event;
-        api->clFlush(stream->queue);
     }
     accel__mutex_unlock(&stream->mutex);
     if (before != NULL)
         api->clReleaseEvent(before);
+    if (event != NULL) /* unlocked: some drivers run the queue inside it, callbacks included */
+        api->clFlush(stream->queue);
     return code == CL_SUCCESS ? ACCEL_OK : accel__opencl_fail(code, call);
 }
 
@@ -126,11 +129,22 @@ cl_int accel__opencl_state(const accel__opencl_api *api, cl_event event)
     return code == CL_SUCCESS ? state : code;
 }
 
+/* Some drivers' wait returns before an event that hangs on a user event has passed: then it is looked at
+ * again, at growing distances. */
 cl_int accel__opencl_await(const accel__opencl_api *api, cl_event event)
 {
-    const cl_int code = api->clWaitForEvents(1, &event);
-    const cl_int state = accel__opencl_state(api, event);
-    return code != CL_SUCCESS && state >= CL_COMPLETE ? code : state;
+    enum { PAUSE_LEAST_NS = 20000, PAUSE_MOST_NS = 1000000 };
+    struct timespec pause = {.tv_nsec = PAUSE_LEAST_NS};
+    for (;;) {
+        const cl_int code = api->clWaitForEvents(1, &event);
+        const cl_int state = accel__opencl_state(api, event);
+        if (state <= CL_COMPLETE)
+            return state;
+        if (code != CL_SUCCESS)
+            return code;
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < PAUSE_MOST_NS / 2 ? pause.tv_nsec * 2 : PAUSE_MOST_NS;
+    }
 }
 
 void accel__opencl_stream_destroy(accel_native_stream *native)

@@ -27,7 +27,7 @@ typedef struct accel__opencl_stream {
  *     cl_int code = api->clEnqueue…(stream->queue, …, 0, NULL, &event);
  *     return accel__opencl_enqueued(stream, code, event, "clEnqueue…");
  *
- * `enqueued` takes the event over, flushes so that the work starts, unlocks, and records a failing
+ * `enqueued` takes the event over, unlocks, flushes so that the work starts, and records a failing
  * code, which does not stick: nothing was queued then. */
 accel_status accel__opencl_begin(accel__opencl_stream *stream);
 accel_status accel__opencl_enqueued(accel__opencl_stream *stream, cl_int code, cl_event event,

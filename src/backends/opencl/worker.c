@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "backends/opencl/stream.h"
 #include "base/error.h"
 #include "platform/futex.h"
 #include "platform/mutex.h"
@@ -61,10 +62,7 @@ static void run(accel__opencl_job *job)
 {
     cl_int code = job->code;
     if (job->event != NULL) {
-        job->api->clWaitForEvents(1, &job->event);
-        if (job->api->clGetEventInfo(job->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof code,
-                                     &code, NULL) != CL_SUCCESS)
-            code = CL_OUT_OF_RESOURCES;
+        code = accel__opencl_await(job->api, job->event);
         job->api->clReleaseEvent(job->event);
     }
     job->run(job, code < 0 ? code : CL_COMPLETE);
@@ -130,8 +128,8 @@ void accel__opencl_worker_after(const accel__opencl_api *api, cl_event event,
 {
     job->api = api;
     job->event = NULL;
-    job->code = CL_COMPLETE;
-    if (event == NULL)
+    job->code = event != NULL ? accel__opencl_state(api, event) : CL_COMPLETE;
+    if (job->code <= CL_COMPLETE) /* some drivers call nobody back for what has passed already */
         post(job);
     else if (api->clSetEventCallback(event, CL_COMPLETE, on_passed, job) != CL_SUCCESS) {
         api->clRetainEvent(event);
