@@ -82,11 +82,24 @@ static void name_driver(const listing *made, accel_backend_driver *driver)
         snprintf(driver->name, sizeof driver->name, "%s-%u", size != 0 ? stem : "driver", number);
 }
 
-/* Two files may name one library: it is asked once. */
+static bool is_same_library(const char *one, const char *other)
+{
+    char path[4096];
+    struct stat facts;
+    struct stat other_facts;
+    if (strcmp(one, other) == 0)
+        return true;
+    return accel__opencl_find_library(one, path, sizeof path) && stat(path, &facts) == 0 &&
+           accel__opencl_find_library(other, path, sizeof path) && stat(path, &other_facts) == 0 &&
+           facts.st_ino == other_facts.st_ino && facts.st_dev == other_facts.st_dev;
+}
+
+/* Two files may name one library, also by two of its names: it is asked once. */
 static bool is_listed(const listing *made, const accel_backend_driver *driver)
 {
     for (uint32_t i = 0; i < made->count && i < made->capacity; i++)
-        if (driver->library[0] != '\0' && strcmp(made->drivers[i].library, driver->library) == 0)
+        if (driver->library[0] != '\0' &&
+            is_same_library(made->drivers[i].library, driver->library))
             return true;
     return false;
 }
