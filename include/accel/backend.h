@@ -173,7 +173,11 @@ typedef struct accel_backend_event {
 
 typedef enum accel_dialect {
     ACCEL_DIALECT_CPU_C = 1, /* a C source for the system's compiler: docs/kernel-language.md */
-    ACCEL_DIALECT_OPENCL_C = 2
+    /* OpenCL C 1.2; a comment at its head tells the kernels and their parameters:
+     * docs/backend-opencl.md. */
+    ACCEL_DIALECT_OPENCL_C = 2,
+    /* The same, where a kernel takes each pointer as a buffer and an offset in bytes. */
+    ACCEL_DIALECT_OPENCL_C_OFFSETS = 3
 } accel_dialect;
 
 /* Where `compile` puts what it made: the core lends the two functions. */
@@ -193,7 +197,8 @@ typedef struct accel_backend_function {
 } accel_backend_function;
 
 typedef struct accel_backend_kernel {
-    accel_dialect dialect; /* the form of text that `compile` takes */
+    /* The form of text that `compile` takes for the device. */
+    accel_dialect (*dialect)(accel_native_device *device);
     /* Writes what, besides the text, a compiled object depends on (compiler and version, CPU
      * features, driver) as text of at most `capacity` bytes. NO_COMPILER where there is none. */
     accel_status (*compiler_key)(accel_native_device *device, char *buffer, size_t capacity);

@@ -24,9 +24,9 @@ static const member mandatory[] = {
     MEMBER(stream.create),       MEMBER(stream.destroy),        MEMBER(stream.query),
     MEMBER(stream.synchronize),  MEMBER(event.create),          MEMBER(event.destroy),
     MEMBER(event.record),        MEMBER(event.query),           MEMBER(event.synchronize),
-    MEMBER(event.wait),          MEMBER(kernel.compiler_key),   MEMBER(kernel.compile),
-    MEMBER(kernel.load),         MEMBER(kernel.unload),         MEMBER(kernel.function_count),
-    MEMBER(kernel.function),     MEMBER(kernel.launch),
+    MEMBER(event.wait),          MEMBER(kernel.dialect),        MEMBER(kernel.compiler_key),
+    MEMBER(kernel.compile),      MEMBER(kernel.load),           MEMBER(kernel.unload),
+    MEMBER(kernel.function_count), MEMBER(kernel.function),     MEMBER(kernel.launch),
 };
 
 typedef struct group {

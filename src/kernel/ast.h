@@ -201,11 +201,19 @@ struct accel__node {
     accel__node *target; /* break, continue, return: what it leaves */
 };
 
+/* A division of integers, with the places of its tokens, for dialects that keep the source's text. */
+typedef struct accel__division {
+    const accel__node *node;      /* BINARY or ASSIGN */
+    size_t begin, op, end;        /* the first token, the operator, the last token */
+    struct accel__division *next; /* inner ones come before outer ones */
+} accel__division;
+
 struct accel__program {
     accel__arena arena;
     const accel__unit *unit;
     accel__symbol *first, *last; /* functions and program-scope variables */
     accel__record *first_record, *last_record;
+    accel__division *first_division, *last_division;
     accel__signature *kernels;
     accel__symbol **kernel_symbols;
     uint32_t kernel_count;

@@ -20,8 +20,31 @@ static int level_of(const accel__token *token)
     return 0;
 }
 
+/* Notes that `node` divides integers: it begins at token `begin` and ends before the parser's place. */
+static void note_division(accel__parser *parser, const accel__node *node, const accel__token *op,
+                          size_t begin)
+{
+    const accel__type *type = node->type->kind == ACCEL__TYPE_VECTOR ? node->type->base
+                                                                     : node->type;
+    if ((node->op[0] != '/' && node->op[0] != '%') || !accel__type_is_integer(type) ||
+        accel__type_is_floating(node->b->type))
+        return;
+    accel__program *program = parser->program;
+    accel__division *noted = accel__parse_take(parser, sizeof *noted);
+    *noted = (accel__division){.node = node,
+                               .begin = begin,
+                               .op = (size_t)(op - parser->unit->tokens),
+                               .end = parser->at - 1};
+    if (program->last_division != NULL)
+        program->last_division->next = noted;
+    else
+        program->first_division = noted;
+    program->last_division = noted;
+}
+
 static accel__node *parse_binary(accel__parser *parser, int lowest)
 {
+    const size_t begin = parser->at;
     accel__parse_enter(parser);
     accel__node *left = accel__parse_unary(parser);
     for (;;) {
@@ -31,6 +54,7 @@ static accel__node *parse_binary(accel__parser *parser, int lowest)
             break;
         accel__parse_next(parser);
         left = accel__check_binary(parser, op, left, parse_binary(parser, level + 1));
+        note_division(parser, left, op, begin);
     }
     accel__parse_leave(parser);
     return left;
@@ -62,12 +86,14 @@ static bool is_assignment(const accel__token *token)
 
 accel__node *accel__parse_assignment(accel__parser *parser)
 {
+    const size_t begin = parser->at;
     accel__parse_enter(parser);
     accel__node *left = accel__parse_conditional(parser);
     const accel__token *op = accel__parse_peek(parser);
     if (is_assignment(op)) {
         accel__parse_next(parser);
         left = accel__check_assign(parser, op, left, accel__parse_assignment(parser));
+        note_division(parser, left, op, begin);
     }
     accel__parse_leave(parser);
     return left;

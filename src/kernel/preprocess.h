@@ -16,8 +16,16 @@ bool accel__preprocess(const char *source, size_t size, const accel_module_optio
 
 void accel__unit_release(accel__unit *unit); /* a zeroed unit is allowed */
 
-/* The unit as text again, with #line directives: what the cache key is made of and what OpenCL-like
- * compilers get. */
-void accel__unit_print(const accel__unit *unit, accel__text *out_text);
+/* A change to one token of a unit, for printing: what stands before and behind it (on its line), and
+ * what stands in its place (NULL: itself). */
+typedef struct accel__unit_edit {
+    const char *before;
+    const char *instead;
+    const char *after;
+} accel__unit_edit;
+
+/* The unit as text again, with #line directives. `edits`: one for each token, or NULL for none. */
+void accel__unit_print(const accel__unit *unit, const accel__unit_edit *edits,
+                       accel__text *out_text);
 
 #endif

@@ -1,6 +1,6 @@
 /* preprocess_print.c: a unit as text. Reading the text again gives the same tokens at the same
  * places: a blank stands wherever two tokens would run together, and #line wherever the place
- * jumps. The cache key is made of this text, so it depends on the unit alone. */
+ * jumps. Emitters that keep the source's own text print it with edits. */
 #include <string.h>
 
 #include "kernel/preprocess.h"
@@ -99,10 +99,36 @@ static void print_token(printing *now, const accel__token *token)
         end_line(now);
 }
 
-void accel__unit_print(const accel__unit *unit, accel__text *out_text)
+/* Text of an edit, with blanks around it: it joins with no token. */
+static void print_inserted(printing *now, const accel__token *token, const char *text)
 {
+    if (text == NULL || text[0] == '\0')
+        return;
+    move_to(now, token);
+    if (now->is_begun)
+        accel__text_append_char(now->text, ' ');
+    accel__text_append_string(now->text, text);
+    accel__text_append_char(now->text, ' ');
+    now->is_begun = true;
+    now->last = NULL;
+}
+
+static void print_edited(printing *now, const accel__token *token, const accel__unit_edit *edit)
+{
+    print_inserted(now, token, edit->before);
+    if (edit->instead == NULL)
+        print_token(now, token);
+    else
+        print_inserted(now, token, edit->instead);
+    print_inserted(now, token, edit->after);
+}
+
+void accel__unit_print(const accel__unit *unit, const accel__unit_edit *edits,
+                       accel__text *out_text)
+{
+    static const accel__unit_edit none;
     printing now = {.unit = unit, .text = out_text, .file = UINT32_MAX};
     for (size_t i = 0; i + 1 < unit->token_count; i++)
-        print_token(&now, &unit->tokens[i]);
+        print_edited(&now, &unit->tokens[i], edits != NULL ? &edits[i] : &none);
     end_line(&now);
 }

@@ -33,4 +33,10 @@ bool accel__program_uses_double(const accel__program *program);
 bool accel__program_emit_cpu(const accel__program *program, bool check_barriers,
                              accel__diagnostics *diagnostics, accel__text *out_text);
 
+/* Appends the source again as OpenCL C 1.2, led by a comment that tells its kernels
+ * (docs/backend-opencl.md). `offsets`: kernels take each pointer as a buffer and an offset in bytes.
+ * False where an error was diagnosed. */
+bool accel__program_emit_opencl(const accel__program *program, bool offsets,
+                                accel__diagnostics *diagnostics, accel__text *out_text);
+
 #endif

@@ -42,13 +42,20 @@ static bool preprocess(accel__source_build *build, bool has_double)
                              &build->diagnostics, &build->unit);
 }
 
+accel_dialect accel__source_dialect(const accel__source_build *build)
+{
+    return build->device->backend->table.kernel.dialect(build->device->native);
+}
+
 static bool write_text(accel__source_build *build)
 {
-    if (build->device->backend->table.kernel.dialect == ACCEL_DIALECT_CPU_C)
-        return accel__program_emit_cpu(build->program, build->options.check_barriers != 0,
-                                       &build->diagnostics, &build->text);
-    accel__unit_print(&build->unit, &build->text);
-    return true;
+    const accel_dialect dialect = accel__source_dialect(build);
+    return dialect == ACCEL_DIALECT_CPU_C
+               ? accel__program_emit_cpu(build->program, build->options.check_barriers != 0,
+                                         &build->diagnostics, &build->text)
+               : accel__program_emit_opencl(build->program,
+                                            dialect == ACCEL_DIALECT_OPENCL_C_OFFSETS,
+                                            &build->diagnostics, &build->text);
 }
 
 accel_status accel__source_translate(accel__source_build *build)
@@ -83,7 +90,7 @@ static accel_status make_key(accel__source_build *build)
                                                            sizeof compiler);
     if (status != ACCEL_OK)
         return status;
-    const unsigned char dialect = (unsigned char)table->kernel.dialect;
+    const unsigned char dialect = (unsigned char)accel__source_dialect(build);
     accel__cache_key_begin(&build->key);
     accel__cache_key_add_string(&build->key, table->name);
     accel__cache_key_add(&build->key, &dialect, sizeof dialect);

@@ -27,6 +27,9 @@ typedef struct accel__source_build {
     bool from_cache;
 } accel__source_build;
 
+/* The dialect that the device's compiler takes. */
+accel_dialect accel__source_dialect(const accel__source_build *build);
+
 /* Preprocesses, parses and translates. BUILD_FAILED: the diagnostics say what is wrong. */
 accel_status accel__source_translate(accel__source_build *build);
 

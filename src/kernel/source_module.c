@@ -82,7 +82,7 @@ static accel_status check_and_use(accel__source_build *build, accel_device devic
     if (status == ACCEL_OK)
         status = accel__device_use(build->device, function);
     if (status == ACCEL_OK && build->options.check_barriers != 0 &&
-        build->device->backend->table.kernel.dialect != ACCEL_DIALECT_CPU_C)
+        accel__source_dialect(build) != ACCEL_DIALECT_CPU_C)
         status = accel__fail(ACCEL_ERROR_UNSUPPORTED, build->device->backend->table.name, function,
                              "check_barriers works on the cpu backend only");
     return status;

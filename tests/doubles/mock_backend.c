@@ -421,6 +421,12 @@ static accel_status event_wait(accel_native_stream *on, accel_native_event *nati
 
 /* ---- kernels: none of it ---- */
 
+static accel_dialect dialect(accel_native_device *on)
+{
+    (void)on;
+    return ACCEL_DIALECT_CPU_C;
+}
+
 static accel_status compiler_key(accel_native_device *on, char *buffer, size_t capacity)
 {
     (void)on;
@@ -495,8 +501,8 @@ accel_backend_table mock_table(void)
         .stream = {stream_create, stream_destroy, stream_query, stream_synchronize},
         .event = {event_create, event_destroy, event_record, event_query, event_synchronize,
                   event_wait},
-        .kernel = {ACCEL_DIALECT_CPU_C, compiler_key, compile, load, unload, function_count,
-                   get_function, launch},
+        .kernel = {dialect, compiler_key, compile, load, unload, function_count, get_function,
+                   launch},
     };
 }
 

@@ -25,7 +25,7 @@ static inline run preprocess_bytes(const char *source, size_t size,
     result.good = accel__preprocess(source, size, options, predefined, 1, &result.diagnostics,
                                     &result.unit);
     if (result.good)
-        accel__unit_print(&result.unit, &result.text);
+        accel__unit_print(&result.unit, NULL, &result.text);
     return result;
 }
 

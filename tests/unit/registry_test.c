@@ -67,6 +67,7 @@ static void test_each_mandatory_function(void **state)
     WITHOUT(event.query);
     WITHOUT(event.synchronize);
     WITHOUT(event.wait);
+    WITHOUT(kernel.dialect);
     WITHOUT(kernel.compiler_key);
     WITHOUT(kernel.compile);
     WITHOUT(kernel.load);

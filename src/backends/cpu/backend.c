@@ -17,6 +17,12 @@ static accel_status start(const accel_backend_selected *selected, uint32_t count
     return accel__cpu_pool_configure();
 }
 
+static accel_dialect dialect(accel_native_device *device)
+{
+    (void)device;
+    return ACCEL_DIALECT_CPU_C;
+}
+
 static const accel_backend_table table = {
     .struct_size = sizeof(accel_backend_table),
     .abi = ACCEL_BACKEND_ABI,
@@ -44,7 +50,7 @@ static const accel_backend_table table = {
               .query = accel__cpu_event_query,
               .synchronize = accel__cpu_event_synchronize,
               .wait = accel__cpu_event_wait},
-    .kernel = {.dialect = ACCEL_DIALECT_CPU_C,
+    .kernel = {.dialect = dialect,
                .compiler_key = accel__cpu_compiler_key,
                .compile = accel__cpu_compile,
                .load = accel__cpu_load,

@@ -121,6 +121,8 @@ typedef struct _cl_event *cl_event;
     X(CL_DRIVER_VERSION, 0x102D)                                                                   \
     X(CL_DEVICE_VERSION, 0x102F)                                                                   \
     X(CL_DEVICE_EXTENSIONS, 0x1030)                                                                \
+    X(CL_DEVICE_SINGLE_FP_CONFIG, 0x101B)                                                          \
+    X(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, 1 << 7)                                                 \
     X(CL_DEVICE_DOUBLE_FP_CONFIG, 0x1032)                                                          \
     X(CL_DEVICE_OPENCL_C_VERSION, 0x103D)                                                          \
     X(CL_DEVICE_SVM_CAPABILITIES, 0x1053)                                                          \
