@@ -1,0 +1,41 @@
+#!/bin/sh
+# The conformance suite on oclgrind, a simulator that finds accesses out of bounds, races and wrong calls:
+# it must find nothing, and must find one overrun that was planted for it.
+#
+#   driver.sh oclgrind oclgrind.sh ACCEL-CONFORMANCE EXCEPTIONS
+#
+# It is not made for several threads in one queue (its queue is a plain list): those tests are left out.
+set -eu
+
+suite=$1
+exceptions=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "oclgrind.sh: $*" >&2
+    [ ! -s "$work/log" ] || cat "$work/log" >&2
+    exit 1
+}
+
+export ACCEL_CACHE=0
+export OCLGRIND_LOG="$work/log"
+export OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1
+
+topics=$("$suite" --list | sed 's,/.*,,' | sort -u | grep -v '^thread$')
+for topic in $topics; do
+    "$suite" -d opencl --filter "$topic/*" --exceptions "$exceptions" ||
+        fail "the topic $topic failed"
+done
+[ ! -s "$work/log" ] || fail "oclgrind found something"
+
+# Writes one element behind its array.
+cat > "$work/overrun.cl" << 'END'
+__kernel void overrun(__global uint *data)
+{
+    data[get_global_id(0) + 1] = 7;
+}
+END
+rm -f "$work/log"
+"$ACCEL" run "$work/overrun.cl" -d opencl:0 -g 16 -l 16 "out:$work/out.npy:u32[16]" || true
+grep -q "Invalid write of size 4" "$work/log" || fail "oclgrind did not find the planted overrun"
