@@ -1,7 +1,7 @@
 /* helper_path.c: see helper_path.h. */
 #include "core/helper_path.h"
 
-#include <dlfcn.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,50 +15,65 @@
 #define ACCEL_INSTALLED_PROBE "/usr/libexec/accel/accel-probe"
 #endif
 
-static bool is_program(const char *path)
+static bool is_file(const char *path)
 {
     struct stat status;
-    return path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-           access(path, X_OK) == 0;
+    return path[0] == '/' && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* The folder of the file that this code was loaded from. For a program that accel is linked into, the
- * loader may only know a relative name: then /proc knows the absolute one. */
+static bool is_program(const char *path)
+{
+    return is_file(path) && access(path, X_OK) == 0;
+}
+
+/* The folder of the file that this code was loaded from, a library or the program itself. The kernel's
+ * word, not the loader's: that has a relative name for what was opened by one, and for a program what
+ * its caller chose to call it. */
 static bool own_folder(char *buffer, size_t capacity)
 {
     static const char anchor; /* any object of this file */
-    Dl_info info;
-    char path[PATH_MAX];
-    if (dladdr(&anchor, &info) == 0 || info.dli_fname == NULL)
-        return false;
-    if (info.dli_fname[0] == '/')
-        snprintf(path, sizeof path, "%s", info.dli_fname);
-    else {
-        const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-        if (size <= 0)
-            return false;
-        path[size] = '\0';
+    const uintptr_t wanted = (uintptr_t)&anchor;
+    char line[PATH_MAX + 128];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps != NULL && !found && fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t begin = 0;
+        uintptr_t end = 0;
+        char *path = strchr(line, '/');
+        char *slash = strrchr(line, '/');
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) != 2 || wanted < begin ||
+            wanted >= end)
+            continue;
+        if (path == NULL || (size_t)(slash - path) >= capacity)
+            break;
+        memcpy(buffer, path, (size_t)(slash - path));
+        buffer[slash - path] = '\0';
+        found = true;
     }
-    char *slash = strrchr(path, '/');
-    if (slash == NULL || strlen(path) >= capacity)
-        return false;
-    *slash = '\0';
-    snprintf(buffer, capacity, "%s", path);
-    return true;
+    if (maps != NULL)
+        fclose(maps);
+    return found;
+}
+
+/* What ACCEL_PROBE names is taken where it is a file; that it cannot be run is found out by trying. */
+static bool take_named(const char *named, char *buffer, size_t capacity)
+{
+    const char *wrong = named[0] != '/'            ? " is no absolute path"
+                        : is_file(named)           ? ""
+                        : access(named, F_OK) != 0 ? " is not there"
+                                                   : " is no file";
+    snprintf(buffer, capacity, "%s%s%s", wrong[0] != '\0' ? "ACCEL_PROBE: " : "", named, wrong);
+    return wrong[0] == '\0';
 }
 
 bool accel__helper_path(char *buffer, size_t capacity)
 {
     static const char *const beside[] = {"accel-probe", "../bin/accel-probe",
-                                         "../libexec/accel/accel-probe"};
+                                         "../libexec/accel/accel-probe",
+                                         "../../libexec/accel/accel-probe"};
     const char *named = accel__environment_path("ACCEL_PROBE");
-    if (named != NULL) {
-        if (named[0] == '/')
-            snprintf(buffer, capacity, "%s", named);
-        else
-            snprintf(buffer, capacity, "ACCEL_PROBE is no absolute path: %s", named);
-        return is_program(named);
-    }
+    if (named != NULL)
+        return take_named(named, buffer, capacity);
     char folder[PATH_MAX];
     if (own_folder(folder, sizeof folder))
         for (size_t i = 0; i < sizeof beside / sizeof beside[0]; i++) {

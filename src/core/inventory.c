@@ -45,21 +45,34 @@ static const char *visible_list(void)
     return getenv("ACCEL_VISIBLE_DEVICES");
 }
 
-/* Whether ACCEL_BACKENDS (a comma-separated list) leaves this backend out. */
+/* Whether ACCEL_BACKENDS (a list with commas, blanks or both) leaves this backend out. */
 static bool left_out(const accel__backend *backend)
 {
     const char *list = accel__environment_get("ACCEL_BACKENDS");
     const size_t size = strlen(backend->table.name);
-    for (const char *rest = list; rest != NULL;) {
-        const size_t word = strcspn(rest, ",");
+    for (const char *rest = list; rest != NULL && *rest != '\0';) {
+        const size_t word = strcspn(rest, ", \t");
         if (word == size && memcmp(rest, backend->table.name, size) == 0)
             return false;
-        rest = rest[word] == ',' ? rest + word + 1 : NULL;
+        rest += word + (rest[word] != '\0');
     }
     return list != NULL;
 }
 
 /* ---- building a snapshot ---- */
+
+/* That no helper could be asked is no word of the driver's: it may pass, and is tried again. */
+static bool is_passing(const accel__answer *answer)
+{
+    return answer->reason == ACCEL_REASON_HELPER_MISSING ||
+           answer->reason == ACCEL_REASON_HELPER_FAILED;
+}
+
+static bool is_same_driver(const accel_backend_driver *a, const accel_backend_driver *b)
+{
+    return a->key == b->key && strcmp(a->library, b->library) == 0 &&
+           strcmp(a->source, b->source) == 0;
+}
 
 /* An earlier answer of the same driver, under the same variables and files. */
 static accel__answer *find_answer(const accel__inventory *inventory,
@@ -68,8 +81,8 @@ static accel__answer *find_answer(const accel__inventory *inventory,
     for (; inventory != NULL; inventory = inventory->previous)
         for (uint32_t i = 0; i < inventory->answer_count; i++) {
             accel__answer *answer = inventory->answers[i];
-            if (answer->stamp == stamp && answer->driver.key == driver->key &&
-                strcmp(answer->driver.library, driver->library) == 0)
+            if (answer->stamp == stamp && !is_passing(answer) &&
+                is_same_driver(&answer->driver, driver))
                 return answer;
         }
     return NULL;
@@ -216,7 +229,8 @@ static bool fill_with_drivers(accel__backend *backend, accel__inventory *made, u
         uint32_t count = backend->table.drivers.list(drivers, ACCEL__DRIVER_MAX, &made->summary);
         count = count < ACCEL__DRIVER_MAX ? count : ACCEL__DRIVER_MAX;
         if (count == 0)
-            made->reason = ACCEL_REASON_NO_DRIVER;
+            made->reason = made->summary.cannot_tell ? ACCEL_REASON_PERMISSION
+                                                     : ACCEL_REASON_NO_DRIVER;
         ok = ask_drivers(backend, made, drivers, count, stamp) &&
              keep_visible(backend, made, candidates, gather(made, candidates));
     }
@@ -247,8 +261,23 @@ static bool fill_local(accel__backend *backend, accel__inventory *made)
     return ok;
 }
 
-static void discard(accel__inventory *made)
+static bool has_answer(const accel__inventory *inventory, const accel__answer *answer)
 {
+    for (; inventory != NULL; inventory = inventory->previous)
+        for (uint32_t i = 0; i < inventory->answer_count; i++)
+            if (inventory->answers[i] == answer)
+                return true;
+    return false;
+}
+
+/* With the answers that no published snapshot has. */
+static void discard(const accel__backend *backend, accel__inventory *made)
+{
+    for (uint32_t i = 0; i < made->answer_count; i++)
+        if (!has_answer(backend->inventories, made->answers[i])) {
+            accel__deallocate(made->answers[i]->found);
+            accel__deallocate(made->answers[i]);
+        }
     accel__deallocate(made->visible);
     accel__deallocate(made->selected);
     accel__deallocate(made);
@@ -270,7 +299,7 @@ static accel__inventory *build(accel__backend *backend, uint64_t drivers_stamp, 
     else
         ok = fill_local(backend, made);
     if (!ok) {
-        discard(made);
+        discard(backend, made);
         return NULL;
     }
     made->checked_ns = accel__clock_ns();
@@ -278,7 +307,8 @@ static accel__inventory *build(accel__backend *backend, uint64_t drivers_stamp, 
     return made;
 }
 
-/* Whether the same drivers are there, with unchanged files, as when the snapshot was made. */
+/* Whether the same drivers are there, with unchanged files, as when the snapshot was made, and nothing
+ * is to be tried again. */
 static bool files_are_unchanged(const accel__backend *backend, const accel__inventory *inventory)
 {
     accel_backend_probe summary = {0};
@@ -288,10 +318,9 @@ static bool files_are_unchanged(const accel__backend *backend, const accel__inve
     uint32_t count = backend->table.drivers.list(drivers, ACCEL__DRIVER_MAX, &summary);
     count = count < ACCEL__DRIVER_MAX ? count : ACCEL__DRIVER_MAX;
     bool same = count == inventory->answer_count;
-    for (uint32_t i = 0; i < count && same; i++) {
-        const accel_backend_driver *before = &inventory->answers[i]->driver;
-        same = before->key == drivers[i].key && strcmp(before->library, drivers[i].library) == 0;
-    }
+    for (uint32_t i = 0; i < count && same; i++)
+        same = is_same_driver(&inventory->answers[i]->driver, &drivers[i]) &&
+               !is_passing(inventory->answers[i]);
     accel__deallocate(drivers);
     return same;
 }
@@ -302,17 +331,38 @@ static bool is_fresh(const accel__backend *backend, const accel__inventory *inve
            accel__clock_ns() - inventory->checked_ns < FRESH_NS;
 }
 
+/* Whether the two say the same, but for when: helpers could not be asked in either. */
+static bool is_repetition(const accel__inventory *made, const accel__inventory *old)
+{
+    bool same = made->stamp == old->stamp && made->answer_count == old->answer_count;
+    for (uint32_t i = 0; i < made->answer_count && same; i++) {
+        const accel__answer *now = made->answers[i];
+        const accel__answer *before = old->answers[i];
+        same = now == before || (is_passing(now) && now->reason == before->reason &&
+                                 is_same_driver(&now->driver, &before->driver));
+    }
+    return same;
+}
+
 /* A snapshot made under the same variables whose files are unchanged, or a new one. With the mutex
  * held. NULL: no memory. */
 static accel__inventory *find_or_build(accel__backend *backend, uint64_t drivers_stamp,
                                        uint64_t stamp)
 {
-    for (accel__inventory *old = backend->inventories; old != NULL; old = old->previous)
-        if (old->stamp == stamp && (is_fresh(backend, old) || files_are_unchanged(backend, old))) {
+    accel__inventory *old = backend->inventories;
+    while (old != NULL && old->stamp != stamp)
+        old = old->previous;
+    if (old != NULL && (is_fresh(backend, old) || files_are_unchanged(backend, old))) {
+        if (!is_fresh(backend, old))
             old->checked_ns = accel__clock_ns();
-            return old;
-        }
+        return old;
+    }
     accel__inventory *made = build(backend, drivers_stamp, stamp);
+    if (made != NULL && old != NULL && is_repetition(made, old)) {
+        discard(backend, made);
+        old->checked_ns = accel__clock_ns();
+        return old;
+    }
     if (made != NULL)
         backend->inventories = made;
     return made;
@@ -332,19 +382,32 @@ static uint64_t full_stamp(const accel__backend *backend, uint64_t drivers_stamp
 
 const accel__inventory *accel__inventory_get(accel__backend *backend)
 {
-    accel__inventory *now = backend->inventory;
     if (atomic_load_explicit(&backend->frozen_count, memory_order_acquire) >= 0)
-        return now;
+        return backend->inventory;
+    accel__inventory *now = backend->inventory;
     const uint64_t drivers_stamp = driver_stamp(backend);
     const uint64_t stamp = full_stamp(backend, drivers_stamp);
     if (now != NULL && now->stamp == stamp && is_fresh(backend, now))
         return now;
     accel__mutex_lock(&backend->inventory_mutex);
-    now = find_or_build(backend, drivers_stamp, stamp);
-    if (now != NULL)
-        backend->inventory = now;
+    if (backend->frozen_count >= 0) {
+        now = backend->inventory;
+    } else {
+        now = find_or_build(backend, drivers_stamp, stamp);
+        if (now != NULL)
+            backend->inventory = now;
+    }
     accel__mutex_unlock(&backend->inventory_mutex);
     return now;
+}
+
+void accel__inventory_freeze(accel__backend *backend, const accel__inventory *inventory)
+{
+    accel__mutex_lock(&backend->inventory_mutex);
+    backend->inventory = (accel__inventory *)inventory; /* whatever others asked meanwhile */
+    atomic_store_explicit(&backend->frozen_count, inventory->summary.device_count,
+                          memory_order_release);
+    accel__mutex_unlock(&backend->inventory_mutex);
 }
 
 int32_t accel__inventory_table_index(accel__backend *backend, int32_t index)

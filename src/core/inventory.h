@@ -47,6 +47,9 @@ typedef struct accel__inventory {
 /* The backend's inventory as it is now. NULL: no memory. */
 const accel__inventory *accel__inventory_get(accel__backend *backend);
 
+/* The backend has started with these devices: from now on they are the answer. */
+void accel__inventory_freeze(accel__backend *backend, const accel__inventory *inventory);
+
 /* From the visible index to the index that the backend's table takes. For a backend with drivers the
  * two are the same. */
 int32_t accel__inventory_table_index(accel__backend *backend, int32_t index);

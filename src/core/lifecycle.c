@@ -86,7 +86,7 @@ static accel_status start(accel__backend *backend, const char *function)
         return status;
     backend->touched_generation = accel__generation();
     const accel__inventory *inventory = accel__inventory_get(backend);
-    if (inventory == NULL || inventory->summary.device_count < count)
+    if (inventory == NULL || inventory->summary.device_count != count)
         return accel__fail(ACCEL_ERROR_START_FAILED, backend->table.name, function,
                            "the environment changed while '%s' started", backend->table.name);
     status = backend->table.discovery.start(
@@ -94,8 +94,7 @@ static accel_status start(accel__backend *backend, const char *function)
         accel__backend_has_drivers(backend) ? (uint32_t)count : 0);
     if (status != ACCEL_OK)
         return status;
-    backend->inventory = (accel__inventory *)inventory; /* whatever others asked meanwhile */
-    backend->frozen_count = count;
+    accel__inventory_freeze(backend, inventory);
     backend->started_generation = accel__generation();
     accel__freeze_default_accelerator(backend);
     accel__log(ACCEL_LOG_LEVEL_INFO, backend->table.name, "started with %d device%s", count,

@@ -13,14 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "platform/calls.h"
 
-enum { STACK_SIZE = 64 * 1024, FIRST_FREE = 4, SAFE_DESCRIPTOR = 64 };
+enum { STACK_SIZE = 64 * 1024, FIRST_FREE = 4, DESCRIPTORS_MAX = 1 << 16, BY_PIDFD = 3 };
 
 /* The sanitizers' bookkeeping knows nothing of these borrowed threads. */
 #define UNCHECKED __attribute__((no_sanitize("thread", "address")))
@@ -44,22 +44,35 @@ UNCHECKED static void default_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* 3 is the descriptor, 0 to 2 are /dev/null; works whichever of them the caller had closed. */
-UNCHECKED static bool arrange_descriptors(int descriptor)
+UNCHECKED static void close_the_rest(void)
 {
-    const int kept = fcntl(descriptor, F_DUPFD, SAFE_DESCRIPTOR);
-    const int opened = open("/dev/null", O_RDWR);
-    const int null = opened < 0 ? -1 : fcntl(opened, F_DUPFD, SAFE_DESCRIPTOR);
-    if (kept < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-        dup2(kept, FIRST_FREE - 1) < 0)
-        return false;
 #ifdef SYS_close_range
     if (syscall(SYS_close_range, (unsigned)FIRST_FREE, ~0u, 0u) == 0)
-        return true;
+        return;
 #endif
-    close(kept);
-    close(null);
-    return true;
+    struct rlimit limit = {.rlim_cur = DESCRIPTORS_MAX};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (int i = FIRST_FREE; i < DESCRIPTORS_MAX && (rlim_t)i < limit.rlim_cur; i++)
+        close(i);
+}
+
+/* 3 is the descriptor, 0 to 2 are /dev/null; works whichever of them the caller had closed, and where
+ * it may open no more. Without /dev/null a place that can be neither read nor written stands in. */
+UNCHECKED static bool arrange_descriptors(int descriptor)
+{
+    if (dup2(descriptor, FIRST_FREE - 1) < 0)
+        return false;
+    close_the_rest();
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0)
+        null = open("/", O_PATH);
+    bool ok = null >= 0;
+    for (int i = 0; i < FIRST_FREE - 1 && ok; i++)
+        ok = dup2(null, i) == i;
+    if (null >= FIRST_FREE)
+        close(null);
+    fcntl(FIRST_FREE - 1, F_SETFD, 0); /* where it was 3 all along */
+    return ok;
 }
 
 UNCHECKED static int run_program(void *user)
@@ -101,9 +114,9 @@ static int start(plan *made, char *stone_stack)
 }
 
 int accel__detached_start(const char *path, char *const arguments[], int descriptor,
-                          pid_t *out_process)
+                          accel__detached *out_made)
 {
-    *out_process = -1;
+    *out_made = (accel__detached){.process = -1, .handle = -1};
     char *stacks = accel__platform.map(NULL, 2 * STACK_SIZE, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stacks == MAP_FAILED)
@@ -116,16 +129,28 @@ int accel__detached_start(const char *path, char *const arguments[], int descrip
     };
     const int code = start(&made, stacks + 2 * STACK_SIZE);
     accel__platform.unmap(stacks, 2 * STACK_SIZE);
-    if (code == 0)
-        *out_process = made.process;
-    return code;
+    if (code != 0)
+        return code;
+    out_made->process = made.process;
+#ifdef SYS_pidfd_open
+    out_made->handle = (int)syscall(SYS_pidfd_open, made.process, 0u);
+#endif
+    return 0;
 }
 
-void accel__detached_reap(pid_t process)
+void accel__detached_finish(accel__detached *made)
 {
-    int is_subreaper = 0;
-    if (getpid() != 1 && (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) != 0 || !is_subreaper))
+    siginfo_t ending;
+    if (made->handle < 0) { /* the number alone may be another's by now: nothing is done by force */
+        if (made->process > 0)
+            waitpid(made->process, NULL, WNOHANG);
         return;
-    while (waitpid(process, NULL, 0) < 0 && errno == EINTR)
-        continue;
+    }
+#ifdef SYS_pidfd_send_signal
+    syscall(SYS_pidfd_send_signal, made->handle, SIGKILL, NULL, 0u);
+#endif
+    while (waitid((idtype_t)BY_PIDFD, (id_t)made->handle, &ending, WEXITED) < 0 && errno == EINTR)
+        continue; /* fails at once where the program is not this process's to wait for */
+    close(made->handle);
+    made->handle = -1;
 }

@@ -21,6 +21,7 @@
 #include "base/environment.h"
 #include "platform/calls.h"
 #include "platform/clock.h"
+#include "platform/pipe.h"
 
 enum { KEPT_SIZE = 4 << 20, ASK_INTERVAL_MS = 10 };
 
@@ -64,26 +65,6 @@ static char **make_environment(char *temporary)
         made[used++] = temporary;
     made[used] = c_locale_variable;
     return made;
-}
-
-/* A pipe whose ends are above 2, whatever the caller has closed there: 0 to 2 are the child's. */
-static int open_pipe(int ends[2])
-{
-    int low[2];
-    if (pipe2(low, O_CLOEXEC) != 0)
-        return errno;
-    for (int i = 0; i < 2; i++) {
-        ends[i] = low[i] > 2 ? low[i] : fcntl(low[i], F_DUPFD_CLOEXEC, 3);
-        const int code = errno;
-        if (low[i] <= 2)
-            close(low[i]);
-        if (ends[i] < 0) {
-            close(i == 0 ? low[1] : ends[0]);
-            return code;
-        }
-    }
-    fcntl(ends[0], F_SETFL, O_NONBLOCK); /* the ends have flags of their own */
-    return 0;
 }
 
 static int fill_actions(posix_spawn_file_actions_t *actions, int output)
@@ -149,8 +130,9 @@ static int start(const char *path, char *const arguments[], char *temporary, pid
     if (environment == NULL)
         return ENOMEM;
     int ends[2] = {-1, -1};
-    int code = open_pipe(ends);
+    int code = accel__pipe_open(ends);
     if (code == 0) {
+        fcntl(ends[0], F_SETFL, O_NONBLOCK); /* the ends have flags of their own */
         code = spawn_into(out_process, path, arguments, ends[1], environment);
         close(ends[1]);
         if (code == 0)

@@ -1,23 +1,22 @@
-/* supervise.h: the watching half of accel-probe. */
+/* supervise.h: the two halves of accel-probe. */
 #ifndef ACCEL_PROBE_SUPERVISE_H
 #define ACCEL_PROBE_SUPERVISE_H
 
 #include "core/registry.h"
+#include "probe/sheet.h"
 
 typedef struct accel__probe_job {
     const accel__backend *backend;
     accel_backend_driver driver;
-    uint64_t limit_ms;
-    int report; /* where the record goes */
+    uint64_t limit_ms;    /* for the message */
+    uint64_t deadline_ns; /* on the monotonic clock */
+    int report;           /* where the record goes */
 } accel__probe_job;
 
-/* Asks in a child, waits for it at most the limit, writes the record. False: it could not be written. */
+/* Asks in a child, waits for it until the deadline, writes the record. False: it could not be written. */
 bool accel__probe_supervise(const accel__probe_job *job);
 
-/* Writes all of it, or false: whoever reads is gone. */
-bool accel__probe_write(int descriptor, const void *bytes, size_t size);
-
-/* ask.c: the body of the child: loads the driver, writes devices and an end to `output`, exits. */
-_Noreturn void accel__probe_ask(const accel__probe_job *job, int output);
+/* ask.c: the body of the child: loads the driver, fills the sheet, exits. */
+_Noreturn void accel__probe_ask(const accel__probe_job *job, accel__probe_sheet *sheet);
 
 #endif
