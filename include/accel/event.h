@@ -19,7 +19,8 @@ typedef struct accel_event_options {
 
 /* accel_event_create (question): touches no driver: the native event is made at the first record.
  * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, OUT_OF_HOST_MEMORY; UNSUPPORTED for timing
- * where the backend has none. */
+ * where the backend or, if `device` has an index, the device has none. Without an index it is the first
+ * record that finds out. */
 ACCEL_API accel_status accel_event_create(accel_device device, const accel_event_options *options,
                                           accel_event **out_event);
 

@@ -179,8 +179,12 @@ static void times_of_two_devices(cf_run *run)
     accel_event *end = NULL;
     accel_stream *foreign = NULL;
     double milliseconds = -1;
+    accel_device_capability others = {.struct_size = sizeof others};
     if (!run->has_other || !run->capability.timing)
         SKIP("the backend has one device, or no timing");
+    OK(accel_get_device_capability(run->other, &others));
+    if (!others.timing)
+        SKIP("the other device has no timing");
     OK(make(run->device, true, &start));
     OK(make(run->other, true, &end));
     OK(accel_stream_create(run->other, NULL, &foreign));
