@@ -64,16 +64,40 @@ static bool token_is(const accel__token *token, const char *text)
     return token->size == strlen(text) && memcmp(token->text, text, token->size) == 0;
 }
 
-/* A function that another version of OpenCL C calls otherwise. */
+/* What a work-item asks of a dimension, and the answer where there is no such dimension. Drivers give
+ * others; an argument that is a plain 0, 1 or 2 needs no care. */
+static const struct {
+    const char *name; /* behind "get_" */
+    int beyond;
+} item_functions[ACCEL__OPENCL_ITEM_FUNCTIONS] = {
+    {"global_id", 0},   {"local_id", 0},   {"group_id", 0},   {"global_offset", 0},
+    {"global_size", 1}, {"local_size", 1}, {"num_groups", 1},
+};
+
+static const char *item_function(accel__opencl_emitter *emitter, const accel__token *token)
+{
+    const bool plain = token[2].size == 1 && token[2].text[0] >= '0' && token[2].text[0] <= '2' &&
+                       token_is(token + 3, ")");
+    const bool enqueued = token_is(token, "get_enqueued_local_size");
+    const char *name = enqueued ? "local_size" : token->text + strlen("get_");
+    const size_t size = enqueued ? strlen(name) : token->size - strlen("get_");
+    for (size_t i = 0; i < ACCEL__OPENCL_ITEM_FUNCTIONS; i++)
+        if (strncmp(item_functions[i].name, name, size) == 0 &&
+            item_functions[i].name[size] == '\0') {
+            emitter->asks[i] = emitter->asks[i] || !plain;
+            return accel__opencl_text(emitter, "%s%s", plain ? "get_" : emitter->prefix,
+                                      item_functions[i].name);
+        }
+    return NULL;
+}
+
+/* A function that OpenCL C 1.2 has under another name, or in another way. */
 static const char *other_name(accel__opencl_emitter *emitter, const accel__token *token)
 {
-    static const char *const names[][2] = {
-        {"work_group_barrier", "barrier"},
-        {"get_enqueued_local_size", "get_local_size"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (token_is(token, names[i][0]))
-            return names[i][1];
+    if (token_is(token, "work_group_barrier"))
+        return "barrier";
+    if (token->size > 4 && memcmp(token->text, "get_", 4) == 0)
+        return item_function(emitter, token);
     if (token->size > 5 && memcmp(token->text, "atom_", 5) == 0)
         return accel__opencl_text(emitter, "atomic_%.*s", (int)token->size - 5, token->text + 5);
     if (!token_is(token, "ctz"))
@@ -157,6 +181,18 @@ static void emit_zero_counting(const accel__opencl_emitter *emitter, accel__text
                                widths[j], types[i], widths[j]);
 }
 
+static void emit_item_functions(const accel__opencl_emitter *emitter, accel__text *out)
+{
+    for (size_t i = 0; i < ACCEL__OPENCL_ITEM_FUNCTIONS; i++) {
+        const char *name = item_functions[i].name;
+        if (emitter->asks[i])
+            accel__text_format(out,
+                               "static size_t %s%s(uint d) { return d == 0 ? get_%s(0) : d == 1 ? "
+                               "get_%s(1) : d == 2 ? get_%s(2) : %d; }\n",
+                               emitter->prefix, name, name, name, name, item_functions[i].beyond);
+    }
+}
+
 static void emit_head(const accel__opencl_emitter *emitter, accel__text *out)
 {
     emit_facts(emitter->program, out);
@@ -167,6 +203,7 @@ static void emit_head(const accel__opencl_emitter *emitter, accel__text *out)
         accel__text_append_string(out, "#ifndef NULL\n#define NULL ((void *)0)\n#endif\n");
     if (emitter->counts_zeros)
         emit_zero_counting(emitter, out);
+    emit_item_functions(emitter, out);
     accel__opencl_emit_divisions(emitter, out);
 }
 

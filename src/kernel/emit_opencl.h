@@ -8,7 +8,7 @@
 #include "kernel/preprocess.h"
 #include "kernel/program.h"
 
-enum { ACCEL__OPENCL_KINDS = 8, ACCEL__OPENCL_WIDTHS = 6 };
+enum { ACCEL__OPENCL_KINDS = 8, ACCEL__OPENCL_WIDTHS = 6, ACCEL__OPENCL_ITEM_FUNCTIONS = 7 };
 
 typedef struct accel__opencl_emitter {
     const accel__program *program;
@@ -18,7 +18,8 @@ typedef struct accel__opencl_emitter {
     const char *prefix;      /* of our own names; no name of the source begins with it */
     /* Helpers that the prelude must hold: [is %][kind - CHAR][width]. */
     bool divides[2][ACCEL__OPENCL_KINDS][ACCEL__OPENCL_WIDTHS];
-    bool counts_zeros; /* ctz */
+    bool counts_zeros;                       /* ctz */
+    bool asks[ACCEL__OPENCL_ITEM_FUNCTIONS]; /* of a dimension that is not written out */
     bool names_null;
     bool out_of_memory;
 } accel__opencl_emitter;
