@@ -95,9 +95,18 @@ static bool split(const char *text, accel__kernel_file *file)
     return file->path != NULL && (whole || file->kernel_name != NULL);
 }
 
-accel__exit accel__kernel_file_read(const char *text, accel__kernel_file *out_file)
+/* Objects begin with ELF's mark, or have a NUL byte in their first words; a source has neither. */
+static bool is_object(const char *bytes, size_t size)
 {
     static const char elf[4] = {0x7f, 'E', 'L', 'F'};
+    enum { HEAD = 16 };
+    if (size >= sizeof elf && memcmp(bytes, elf, sizeof elf) == 0)
+        return true;
+    return size >= HEAD && memchr(bytes, '\0', HEAD) != NULL;
+}
+
+accel__exit accel__kernel_file_read(const char *text, accel__kernel_file *out_file)
+{
     memset(out_file, 0, sizeof *out_file);
     if (!split(text, out_file))
         return accel__cli_fail_memory();
@@ -109,8 +118,7 @@ accel__exit accel__kernel_file_read(const char *text, accel__kernel_file *out_fi
     if (!done)
         return accel__cli_fail("%s: cannot be read: %s; look at the name and its rights",
                                out_file->path, strerror(code));
-    out_file->is_native = out_file->size >= sizeof elf &&
-                          memcmp(out_file->bytes, elf, sizeof elf) == 0;
+    out_file->is_native = is_object(out_file->bytes, out_file->size);
     return ACCEL__EXIT_OK;
 }
 
