@@ -113,8 +113,8 @@ static bool wait_for_mark(accel__cpu_queue *queue, accel__cpu_slot *slot, uint64
 
 static accel__cpu_drained call_back(accel__cpu_queue *queue, const accel__cpu_slot *slot)
 {
-    slot->call.call((accel_status)atomic_load(&queue->status), slot->call.user);
-    return queue->generation == accel__generation() ? ACCEL__CPU_DRAINED : ACCEL__CPU_FORKED;
+    slot->call.call(accel__cpu_queue_status(queue), slot->call.user);
+    return accel__cpu_queue_is_own(queue) ? ACCEL__CPU_DRAINED : ACCEL__CPU_FORKED;
 }
 
 /* Behind a failure nothing runs but callbacks; what operations hold is let go. */
@@ -196,7 +196,7 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
                 accel__cpu_queue_notify(queue);
         }
         accel__cpu_drained result;
-        if (atomic_load_explicit(&queue->status, memory_order_relaxed) != ACCEL_OK)
+        if (accel__cpu_queue_status(queue) != ACCEL_OK)
             result = skip(queue, slot);
         else if (accel__cpu_takes_long(slot))
             result = execute_long(executor, queue, slot, head);

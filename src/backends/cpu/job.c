@@ -11,11 +11,11 @@ enum {
     TAKEN = 1u,
     OPEN = 2u,
     SLEEPS = 4u,
-    ONE = 8u,         /* thread inside */
+    ONE = 8u, /* thread inside */
     INLINE_PARAMS = 24,
-    SHARE_NS = 5000,  /* less than that is not worth another thread */
-    WAKE_NS = 30000,  /* less than that is not worth waking one */
-    RANGE_NS = 4000   /* the least range that a thread takes */
+    SHARE_NS = 5000, /* less than that is not worth another thread */
+    WAKE_NS = 30000, /* less than that is not worth waking one */
+    RANGE_NS = 4000  /* the least range that a thread takes */
 };
 
 /* ---- clock ---- */
@@ -205,8 +205,8 @@ static void close_place(accel__cpu_board *board, accel__cpu_place *place)
 {
     const uint64_t deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
     atomic_fetch_sub(&board->open_count, 1);
-    uint32_t word =
-        atomic_fetch_and_explicit(&place->word, ~(uint32_t)OPEN, memory_order_acq_rel) & ~(uint32_t)OPEN;
+    uint32_t word = atomic_fetch_and_explicit(&place->word, ~(uint32_t)OPEN, memory_order_acq_rel) &
+                    ~(uint32_t)OPEN;
     while (word >= ONE) {
         if (accel__cpu_ticks() < deadline) {
             accel__spin_pause();
@@ -262,8 +262,7 @@ bool accel__cpu_job_help(accel__cpu_executor *executor, accel__cpu_queue *queue)
         return false;
     for (int i = 0; !helped && i < ACCEL__CPU_BOARD_SIZE; i++) {
         accel__cpu_place *place = &board->places[i];
-        if (queue != NULL &&
-            atomic_load_explicit(&place->queue, memory_order_relaxed) != queue)
+        if (queue != NULL && atomic_load_explicit(&place->queue, memory_order_relaxed) != queue)
             continue;
         if (!enter(place))
             continue;
@@ -288,8 +287,8 @@ static void learn(accel__cpu_native_function *function, uint64_t ticks, uint64_t
 
 static uint64_t expected_ticks(const accel__cpu_native_function *function, double items)
 {
-    const double cost =
-        (double)atomic_load_explicit(&function->cost, memory_order_relaxed) / 1024.0 * items;
+    const double cost = (double)atomic_load_explicit(&function->cost, memory_order_relaxed) /
+                        1024.0 * items;
     return cost < 1e18 ? (uint64_t)cost : (uint64_t)1e18;
 }
 
@@ -312,7 +311,10 @@ static void share(const frame *self, accel__cpu_queue *queue, accel__cpu_job *jo
     job->least_range = 1 + (uint64_t)((double)accel__cpu_ticks_of_ns(RANGE_NS) / (per_block + 1.0));
     atomic_store_explicit(&job->next_block, first, memory_order_relaxed);
     accel__cpu_place *place = open_place(board, queue, job);
-    if (place != NULL && expected > accel__cpu_ticks_of_ns(WAKE_NS))
+    const bool is_large = expected > accel__cpu_ticks_of_ns(WAKE_NS);
+    if (is_large)
+        accel__cpu_pool_job_begins();
+    if (is_large && place != NULL)
         accel__cpu_pool_wake(job->thread_count - 1);
     const uint64_t start = accel__cpu_ticks();
     const uint64_t done = run_ranges(self, job);
@@ -320,6 +322,8 @@ static void share(const frame *self, accel__cpu_queue *queue, accel__cpu_job *jo
         learn(job->op->function, accel__cpu_ticks() - start, done * items_of(job->op));
     if (place != NULL)
         close_place(board, place);
+    if (is_large)
+        accel__cpu_pool_job_ends();
 }
 
 /* Runs blocks alone and learns what they cost. */
@@ -332,8 +336,7 @@ static uint64_t run_measured(const frame *self, accel__cpu_job *job, uint64_t fi
     return ticks;
 }
 
-bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                        accel__cpu_job *job)
+bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue, accel__cpu_job *job)
 {
     frame self;
     if (!make_frame(&self, executor, job))
@@ -354,7 +357,8 @@ bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
         const uint64_t ticks = run_measured(&self, job, 0, first);
         expected = (uint64_t)((double)ticks / (double)first * (double)(job->block_count - first));
     }
-    if (first == job->block_count || atomic_load_explicit(&job->error, memory_order_relaxed) != NULL)
+    if (first == job->block_count ||
+        atomic_load_explicit(&job->error, memory_order_relaxed) != NULL)
         return true;
     if (expected < least)
         run_range(&self, job, first, job->block_count);

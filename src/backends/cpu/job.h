@@ -12,7 +12,7 @@ typedef struct accel__cpu_job {
     const accel__cpu_launch_op *op;
     const unsigned char *arguments; /* packed */
     uint64_t block_count;
-    uint64_t least_range; /* blocks that one thread takes at least, where there are that many */
+    uint64_t least_range;  /* blocks that one thread takes at least, where there are that many */
     uint32_t thread_count; /* that may take part */
     bool is_measured;      /* also where it cannot be shared: what the function costs */
     _Atomic(const char *) error;
@@ -21,8 +21,9 @@ typedef struct accel__cpu_job {
 
 /* A place on the board. */
 typedef struct accel__cpu_place {
-    _Alignas(64) _Atomic(uint32_t) word; /* bit 0: taken, 1: open, 2: the executor sleeps; then a count */
-    accel__cpu_job *job;                 /* valid for those who are counted */
+    _Alignas(64) _Atomic(uint32_t)
+        word;            /* bit 0: taken, 1: open, 2: the executor sleeps; then a count */
+    accel__cpu_job *job; /* valid for those who are counted */
     _Atomic(accel__cpu_queue *) queue;
 } accel__cpu_place;
 
