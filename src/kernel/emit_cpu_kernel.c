@@ -70,11 +70,11 @@ static void emit_item_arrays(accel__emitter *emitter, const accel__plan *plan)
         const accel__symbol *symbol = plan->variables[i];
         if (symbol->storage != ACCEL__STORAGE_ITEMS)
             continue;
-        accel__type array = {
-            .kind = ACCEL__TYPE_ARRAY, .base = symbol->type, .count = ACCEL__STRIP};
-        const accel__type pointer = {.kind = ACCEL__TYPE_POINTER,
-                                     .base = symbol->type,
-                                     .qualifiers = ACCEL__QUALIFIER_RESTRICT};
+        accel__type item = *symbol->type;
+        item.qualifiers &= (uint8_t)~ACCEL__QUALIFIER_CONST;
+        const accel__type array = {.kind = ACCEL__TYPE_ARRAY, .base = &item, .count = ACCEL__STRIP};
+        const accel__type pointer = {
+            .kind = ACCEL__TYPE_POINTER, .base = &item, .qualifiers = ACCEL__QUALIFIER_RESTRICT};
         if (plan->flat) {
             accel__emit(emitter, "__attribute__((aligned(64))) ");
             accel__emit_declarator(emitter, &array, "", symbol, "");

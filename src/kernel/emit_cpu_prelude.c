@@ -42,6 +42,9 @@ static const char base[] =
     "#pragma clang diagnostic ignored \"-Wunused-value\"\n"
     "#define ACCEL_INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"
     "#else\n"
+    "#pragma GCC diagnostic ignored \"-Waggressive-loop-optimizations\"\n"
+    "#pragma GCC diagnostic ignored \"-Wstringop-overflow\"\n"
+    "#pragma GCC diagnostic ignored \"-Warray-bounds\"\n"
     "#define ACCEL_INDEPENDENT _Pragma(\"GCC ivdep\")\n"
     "#endif\n"
     "#define ACCEL_STRIP 256\n"
@@ -104,14 +107,16 @@ static const char base[] =
     "ACCEL_F long accel_next(long v)\n"
     "{\n"
     "    return v == 0x7fffffffffffffffl ? v : v + 1;\n"
-    "}\n"
+    "}\n";
+
+static const char masks[] =
     "ACCEL_F unsigned long accel_round(unsigned long size)\n"
     "{\n"
     "    return (size + 63) / 64 * 64;\n"
     "}\n"
     "ACCEL_F int accel_takes_part(const unsigned char *s, int items)\n"
     "{\n"
-    "    return __builtin_memchr(s, 0, (unsigned long)items) != 0;\n"
+    "    return __builtin_memchr(s, 0, (unsigned)items) != 0;\n"
     "}\n"
     "ACCEL_F int accel_waits(const unsigned char *s, int items)\n"
     "{\n"
@@ -196,8 +201,8 @@ static const char atomics[] =
 
 static const char conversions[] =
     "#define ACCEL_CONVERT(T, S, L, H) \\\n"
-    "    ACCEL_F T accel_sat_##S##_from_i64(long v) { return v < (__int128)(L) ? (T)(L) : v >"
-    " (__int128)(H) ? (T)(H) : (T)v; } \\\n"
+    "    ACCEL_F T accel_sat_##S##_from_i64(long v) { const __int128 w = v; "
+    "return w < (__int128)(L) ? (T)(L) : w > (__int128)(H) ? (T)(H) : (T)v; } \\\n"
     "    ACCEL_F T accel_sat_##S##_from_u64(unsigned long v) { return v > (unsigned __int128)"
     "(H) ? (T)(H) : (T)v; } \\\n"
     "    ACCEL_F T accel_sat_##S##_from_f64(double v) { return v != v ? (T)0 : v <= (double)("
@@ -249,6 +254,7 @@ static const char halves[] =
 void accel__emit_prelude(accel__text *out, unsigned parts)
 {
     accel__text_append_string(out, base);
+    accel__text_append_string(out, masks);
     if (parts & (ACCEL__PRELUDE_INTEGER | ACCEL__PRELUDE_VECTOR)) {
         accel__text_append_string(out, accel__prelude_integer);
         accel__text_append_string(out, accel__prelude_integer_more);
