@@ -40,7 +40,8 @@ static const char help[] =
     "  -I DIRECTORY      look for included files there\n"
     "  --repeat N        launch N times, one after the other, on the same memory\n"
     "  --time            print the times of compiling, copying and the kernel\n"
-    "  --json            print one JSON document with device, kernel, shape and times\n"
+    "  --json            print one JSON document with device, kernel, shape and times;\n"
+    "                    after a failure it is {\"error\": MESSAGE}\n"
     "  --help            print this text\n\n"
     "Output files appear whole or not at all.\n";
 
