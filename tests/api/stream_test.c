@@ -555,6 +555,70 @@ static void test_work_behind_a_failure_is_skipped(void **state)
     accel_stream_release(stream);
 }
 
+/* ---- a full queue ---- */
+
+static test_log log_of_many;
+enum { MANY = 4000 };
+
+static void *queue_many(void *user)
+{
+    for (uint32_t i = 0; i < MANY; i++)
+        if (test_launch_append(&on[0], user, &log_of_many, i) != ACCEL_OK)
+            return (void *)1;
+    return NULL;
+}
+
+static void test_a_full_queue_blocks_its_caller_only(void **state)
+{
+    (void)state;
+    accel_stream *full = make(0);
+    accel_stream *other = make(0);
+    pthread_t thread;
+    void *result = NULL;
+    test_gate gate = {0};
+    OK(test_launch_gate(&on[0], full, &gate));
+    assert_int_equal(pthread_create(&thread, NULL, queue_many, full), 0);
+    for (int i = 0; i < 20; i++) {
+        OK(test_launch_nothing(&on[0], other));
+        OK(accel_stream_synchronize(other));
+        test_nap_ms(1);
+    }
+    assert_false(done(full));
+    assert_int_equal(log_of_many.count, 0);
+    test_gate_open(&gate);
+    pthread_join(thread, &result);
+    assert_null(result);
+    OK(accel_stream_synchronize(full));
+    assert_int_equal(log_of_many.count, MANY);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(log_of_many.values[i], i);
+    accel_stream_release(full);
+    accel_stream_release(other);
+}
+
+/* Nobody waits for ever for the mark of a stream that failed. */
+static void test_waiting_for_a_failed_stream_ends(void **state)
+{
+    (void)state;
+    accel_stream *bad = make(0);
+    accel_stream *waiter = make(0);
+    accel_event *event = NULL;
+    test_gate gate = {0};
+    OK(accel_event_create(test_cpu_device(0), NULL, &event));
+    OK(test_launch_gate(&on[0], bad, &gate));
+    OK(test_launch_fail(&on[0], bad));
+    OK(accel_event_record(event, bad));
+    OK(accel_stream_wait_event(waiter, event));
+    OK(test_launch_nothing(&on[0], waiter));
+    test_gate_open(&gate);
+    assert_int_not_equal(accel_stream_synchronize(bad), ACCEL_OK);
+    accel_stream_synchronize(waiter);
+    accel_event_release(event);
+    accel_stream_release(bad);
+    accel_stream_release(waiter);
+    OK(accel_synchronize(test_cpu_device(0)));
+}
+
 static int load(void **state)
 {
     (void)state;
@@ -596,6 +660,8 @@ int main(void)
         cmocka_unit_test(test_device_synchronize_covers_every_stream),
         cmocka_unit_test(test_a_failure_sticks_to_its_stream),
         cmocka_unit_test(test_work_behind_a_failure_is_skipped),
+        cmocka_unit_test(test_a_full_queue_blocks_its_caller_only),
+        cmocka_unit_test(test_waiting_for_a_failed_stream_ends),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }

@@ -40,7 +40,8 @@ void test_expect_failure(accel_status got, accel_status wanted, const char *func
     } while (0)
 
 /* Before the first accel call of a test program: a known environment with `devices` cpu devices.
- * TEST_MASK becomes ACCEL_MASK: the same test against the core's stand-ins. */
+ * TEST_MASK becomes ACCEL_MASK: the same test against the core's stand-ins. TEST_THREADS becomes
+ * ACCEL_CPU_THREADS. */
 void test_environment(unsigned devices);
 
 /* The cpu backend's number; fails the test where it is missing. */

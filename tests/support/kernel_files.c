@@ -68,7 +68,7 @@ static void copy_args(accel_stream *stream, const test_arg *args, uint32_t count
                       bool back)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (args[i].kind != ACCEL_KERNEL_ARG_KIND_POINTER)
+        if (args[i].kind != ACCEL_KERNEL_ARG_KIND_POINTER || args[i].data == NULL)
             continue;
         if (back)
             OK(accel_copy((void *)args[i].data, memory[i], args[i].size, stream));
@@ -89,8 +89,13 @@ void test_run_kernel(accel_device device, bool checks, const char *file, const c
     OK(accel_stream_default(device, &stream));
     for (uint32_t i = 0; i < arg_count; i++) {
         const bool pointer = args[i].kind == ACCEL_KERNEL_ARG_KIND_POINTER;
-        if (pointer)
+        const bool same = pointer && args[i].data == NULL;
+        if (pointer && !same)
             OK(accel_memory_alloc(stream, args[i].size, NULL, &memory[i]));
+        if (same) {
+            given[i] = given[i - 1];
+            continue;
+        }
         given[i] = (accel_kernel_arg){args[i].kind, args[i].size,
                                       pointer ? memory[i] : args[i].data};
     }

@@ -29,6 +29,12 @@ typedef struct test_arg {
         ACCEL_KERNEL_ARG_KIND_LOCAL, (bytes), NULL                                                 \
     }
 
+/* The same buffer as the argument before it. */
+#define ARG_SAME                                                                                   \
+    {                                                                                              \
+        ACCEL_KERNEL_ARG_KIND_POINTER, 0, NULL                                                     \
+    }
+
 /* Runs kernel `name` of tests/kernels/`file`, in blocks as `shape` says, on `device`. Modules are
  * built once a device and kept. `checks`: with the debug mode of barriers. Fails the test where
  * anything fails. */

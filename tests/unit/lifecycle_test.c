@@ -278,6 +278,42 @@ static void test_device_one_alone_is_opened(void **state)
     expect_only_device_one();
 }
 
+static void *use_default_stream(void *user)
+{
+    accel_stream *stream = NULL;
+    void *memory = NULL;
+    accel_status status = accel_stream_default(device(3), &stream);
+    if (status == ACCEL_OK)
+        status = accel_memory_alloc(stream, 64, NULL, &memory);
+    if (status == ACCEL_OK)
+        status = accel_fill(memory, "", 1, 64, stream);
+    if (status == ACCEL_OK)
+        status = accel_stream_synchronize(stream);
+    accel_memory_free(memory);
+    *(accel_status *)user = status;
+    return NULL;
+}
+
+static void test_sixteen_threads_open_a_device_once(void **state)
+{
+    (void)state;
+    pthread_t threads[16];
+    accel_status results[16];
+    mock.start_ms = 2;
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_default_stream, &results[i]), 0);
+    for (int i = 0; i < 16; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(results[i], ACCEL_OK);
+    }
+    assert_int_equal(mock.calls[MOCK_START], 1);
+    assert_int_equal(mock.opened[3], 1);
+    assert_int_equal(mock.calls[MOCK_STREAM_CREATE] - mock.calls[MOCK_STREAM_DESTROY], 1);
+    assert_int_equal(mock.calls[MOCK_ALLOC], 16);
+    OK(accel_synchronize(device(3)));
+    assert_int_equal(mock.calls[MOCK_FREE], 16);
+}
+
 /* B131: an index is never narrowed. */
 static void test_two_hundred_devices(void **state)
 {
@@ -356,6 +392,7 @@ int main(void)
         FRESH(test_a_long_queue_of_seeds_stays_short),
         FRESH(test_device_one_alone_is_opened),
         FRESH(test_a_failed_open_is_tried_again),
+        FRESH(test_sixteen_threads_open_a_device_once),
         FRESH(test_two_hundred_devices),
     };
     return cmocka_run_group_tests(tests, add_mock, NULL);
