@@ -205,13 +205,10 @@ static void emit_dispatch(accel__emitter *emitter, const accel__plan *plan, uint
                     index, required[0], required[1], required[2]);
         return;
     }
-    if (!plan->flat) {
-        accel__emit(emitter, "if (by == 16 && bz == 1 && bx == 16)\n    ");
-        accel__emit(emitter, call, index, "16, 16, 1");
-        accel__emit(emitter, "if (by == 1 && bz == 1 && bx == 256)\n    ");
-        accel__emit(emitter, call, index, "256, 1, 1");
-        accel__emit(emitter, "if (by == 1 && bz == 1)\n    ");
-        accel__emit(emitter, call, index, "bx, 1, 1");
+    if (!plan->flat && !plan->full_mask) {
+        accel__emit(emitter, plan->names_rows ? "if (by == 16 && bz == 1 && bx == 16)\n    "
+                                              : "if (by == 1 && bz == 1 && bx == 256)\n    ");
+        accel__emit(emitter, call, index, plan->names_rows ? "16, 16, 1" : "256, 1, 1");
     }
     accel__emit(emitter, call, index, "bx, by, bz");
     accel__emit(emitter, "}\n\n");

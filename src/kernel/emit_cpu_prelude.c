@@ -34,7 +34,7 @@ static const char base[] =
     "    unsigned abi;\n"
     "    unsigned kernel_count;\n"
     "    const accel_cpu_kernel *kernels;\n"
-    "} accel_cpu_table;\n"
+    "} accel_cpu_object;\n"
     "#define ACCEL_F static inline __attribute__((always_inline, unused))\n"
     "#ifdef __clang__\n"
     "#pragma clang diagnostic ignored \"-Wpass-failed\"\n"
@@ -110,6 +110,11 @@ static const char base[] =
     "}\n";
 
 static const char masks[] =
+    "ACCEL_F long accel_wide(unsigned rest, int x0, int x1)\n"
+    "{\n"
+    "    const long first = (long)(unsigned)(rest + (unsigned)x0);\n"
+    "    return (first + (x1 - x0) > 0x100000000l ? first - 0x100000000l : first) - x0;\n"
+    "}\n"
     "ACCEL_F unsigned long accel_round(unsigned long size)\n"
     "{\n"
     "    return (size + 63) / 64 * 64;\n"

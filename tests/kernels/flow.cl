@@ -229,7 +229,7 @@ __kernel void wrapping(__global const int *in, __global int *out, const uint bac
 /* loops that all items run alike, with values that live across them */
 __kernel void across(__global int *out, __global const int *in, const int n, const int m)
 {
-    int a = get_global_id(0), b = 1;
+    uint a = get_global_id(0), b = 1;
     int total = 0;
     for (int i = 0, j = n; i < n; i++, j -= 2) {
         a = a * 3 + in[i];
@@ -244,7 +244,7 @@ __kernel void across(__global int *out, __global const int *in, const int n, con
     int twice = total * 2;
     for (int i = m; i > 0; i /= 2)
         b += in[i] * twice;
-    out[get_global_id(0)] = a ^ b;
+    out[get_global_id(0)] = (int)(a ^ b);
 }
 
 __kernel void bytes(__global uchar *image, const int width, const int height, const char invert)
