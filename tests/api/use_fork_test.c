@@ -382,17 +382,20 @@ static int quick_look(void *user) /* B36 */
 static void test_forks_while_others_work(void **state)
 {
     (void)state;
-    pthread_t threads[4];
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    const char *wanted = getenv("TEST_FORKS"); /* the long run: 1000 */
+    const int forks = wanted != NULL ? atoi(wanted) : 100;
     int bad = 0;
     stop = false;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work_all_the_time, NULL), 0);
-    for (int i = 0; i < 150; i++)
+    for (int i = 0; i < forks; i++)
         bad += test_in_child(quick_look, NULL, 20) != 0;
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < forks / 2; i++)
         bad += test_in_child(use_everything, NULL, 20) != 0;
     stop = true;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(bad, 0);
     assert_int_equal(use_everything(NULL), 0);
