@@ -216,6 +216,8 @@ __attribute__((cold, noinline)) static accel_status query_slow(accel_native_even
         return status;
     if (*out_done)
         status = failure_before(queue, position, function);
+    else
+        accel__cpu_queue_hurry(queue);
     accel__cpu_queue_unreference(queue);
     return status;
 }

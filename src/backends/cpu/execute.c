@@ -181,14 +181,11 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
                                     uint64_t limit, uint32_t budget)
 {
     const uint64_t start = atomic_load_explicit(&queue->completed, memory_order_relaxed);
-    const uint64_t tail = accel__cpu_queue_tail(queue);
     uint64_t head = start;
     for (; head < limit && budget-- > 0; head++) {
         accel__cpu_slot *slot = accel__cpu_queue_slot(queue, head);
         if (atomic_load_explicit(&slot->sequence, memory_order_acquire) != head + 1)
             break;
-        if (head + ACCEL__CPU_AHEAD < tail) /* not beyond: those lines are being written */
-            __builtin_prefetch(accel__cpu_queue_slot(queue, head + ACCEL__CPU_AHEAD), 0);
         /* All but the last of a row of short operations are published cheaply. */
         if (head != start) {
             atomic_store_explicit(&queue->completed, head, memory_order_release);

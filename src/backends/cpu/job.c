@@ -149,27 +149,51 @@ static void run_range(const frame *self, accel__cpu_job *job, uint64_t first, ui
         return;
     const char *none = NULL;
     atomic_compare_exchange_strong(&job->error, &none, error);
-    atomic_store(&job->next_block, job->block_count); /* nobody takes more */
+    atomic_store(&job->is_exhausted, true); /* nobody takes more */
 }
 
-/* Takes ranges, large ones first, until none is left. Returns how many blocks it ran. */
-static uint64_t run_ranges(const frame *self, accel__cpu_job *job)
+/* Takes ranges of a part, large ones first, until none is left. Returns how many blocks it ran. */
+static uint64_t run_part(const frame *self, accel__cpu_job *job, accel__cpu_part *part)
 {
     uint64_t done = 0;
-    uint64_t next = atomic_load_explicit(&job->next_block, memory_order_relaxed);
-    while (next < job->block_count) {
-        const uint64_t left = job->block_count - next;
-        uint64_t size = left / (2 * (uint64_t)job->thread_count);
-        size = size < job->least_range ? job->least_range : size;
+    uint64_t next = atomic_load_explicit(&part->next, memory_order_relaxed);
+    while (next < part->end && !atomic_load_explicit(&job->is_exhausted, memory_order_relaxed)) {
+        const uint64_t left = part->end - next;
+        uint64_t size = left / 2 < job->least_range ? job->least_range : left / 2;
         size = size > left ? left : size;
-        if (!atomic_compare_exchange_weak_explicit(&job->next_block, &next, next + size,
+        if (!atomic_compare_exchange_weak_explicit(&part->next, &next, next + size,
                                                    memory_order_relaxed, memory_order_relaxed))
             continue;
         run_range(self, job, next, next + size);
         done += size;
-        next = atomic_load_explicit(&job->next_block, memory_order_relaxed);
+        next = atomic_load_explicit(&part->next, memory_order_relaxed);
     }
     return done;
+}
+
+static uint64_t run_parts(const frame *self, accel__cpu_job *job, uint32_t home)
+{
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < job->part_count; i++)
+        done += run_part(self, job, &job->parts[(home + i) % job->part_count]);
+    atomic_store_explicit(&job->is_exhausted, true, memory_order_relaxed);
+    return done;
+}
+
+/* Splits the blocks from `first` on. */
+static void make_parts(accel__cpu_job *job, accel__cpu_part *parts, uint64_t first)
+{
+    const uint64_t count = job->thread_count < ACCEL__CPU_PARTS ? job->thread_count
+                                                                : ACCEL__CPU_PARTS;
+    const uint64_t size = (job->block_count - first + count - 1) / count;
+    job->parts = parts;
+    job->part_count = (uint32_t)count;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t left = job->block_count - first;
+        parts[i].end = first + (size < left ? size : left);
+        atomic_store_explicit(&parts[i].next, first, memory_order_relaxed);
+        first = parts[i].end;
+    }
 }
 
 /* ---- the board ---- */
@@ -243,12 +267,12 @@ static bool help_with(accel__cpu_executor *executor, accel__cpu_place *place)
     accel__cpu_job *job = place->job;
     frame self;
     if (atomic_load_explicit(&place->word, memory_order_relaxed) / ONE >= job->thread_count ||
-        atomic_load_explicit(&job->next_block, memory_order_relaxed) >= job->block_count ||
+        atomic_load_explicit(&job->is_exhausted, memory_order_relaxed) ||
         !make_frame(&self, executor, job))
         return false;
     if (executor->is_worker)
         accel__cpu_pool_busy();
-    const bool helped = run_ranges(&self, job) != 0;
+    const bool helped = run_parts(&self, job, executor->home) != 0;
     if (executor->is_worker)
         accel__cpu_pool_searching();
     return helped;
@@ -303,13 +327,14 @@ bool accel__cpu_launch_is_long(const accel__cpu_slot *slot)
 
 /* Runs blocks from `first` on, together with whoever comes. `expected`: ticks for all of them. */
 static void share(const frame *self, accel__cpu_queue *queue, accel__cpu_job *job, uint64_t first,
-                  uint64_t expected)
+                  uint64_t expected, uint32_t home)
 {
     accel__cpu_board *board = &accel__cpu_the_pool.board;
+    accel__cpu_part parts[ACCEL__CPU_PARTS];
     const uint64_t left = job->block_count - first;
     const double per_block = (double)expected / (double)left;
     job->least_range = 1 + (uint64_t)((double)accel__cpu_ticks_of_ns(RANGE_NS) / (per_block + 1.0));
-    atomic_store_explicit(&job->next_block, first, memory_order_relaxed);
+    make_parts(job, parts, first);
     accel__cpu_place *place = open_place(board, queue, job);
     const bool is_large = expected > accel__cpu_ticks_of_ns(WAKE_NS);
     if (is_large)
@@ -317,7 +342,7 @@ static void share(const frame *self, accel__cpu_queue *queue, accel__cpu_job *jo
     if (is_large && place != NULL)
         accel__cpu_pool_wake(job->thread_count - 1);
     const uint64_t start = accel__cpu_ticks();
-    const uint64_t done = run_ranges(self, job);
+    const uint64_t done = run_parts(self, job, home);
     if (done != 0)
         learn(job->op->function, accel__cpu_ticks() - start, done * items_of(job->op));
     if (place != NULL)
@@ -363,6 +388,6 @@ bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue, 
     if (expected < least)
         run_range(&self, job, first, job->block_count);
     else
-        share(&self, queue, job, first, expected);
+        share(&self, queue, job, first, expected, executor->home);
     return true;
 }

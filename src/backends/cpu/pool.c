@@ -1,6 +1,7 @@
 /* pool.c: see pool.h. */
 #include "backends/cpu/pool.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "base/allocate.h"
@@ -95,12 +96,11 @@ static accel_status start_workers(accel__cpu_pool *pool, const char *function)
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "cpu", function,
                            "no memory for the cpu backend's workers");
     int code = 0;
-    if (pthread_getaffinity_np(pthread_self(), sizeof pool->allowed, &pool->allowed) != 0)
-        CPU_ZERO(&pool->allowed);
     pool->workers = workers;
     while (code == 0 && pool->worker_count < wanted) {
         accel__cpu_worker *worker = &workers[pool->worker_count];
         worker->executor.is_worker = true;
+        worker->executor.home = pool->worker_count + 1;
         worker->avoids = -1;
         accel__mutex_lock(&pool->mutex);
         pool->searching++;
@@ -155,18 +155,20 @@ void accel__cpu_pool_stop(void)
  * caller from what it was woken for. */
 static void keep_off_processor(accel__cpu_worker *worker, int processor)
 {
-    cpu_set_t allowed = accel__cpu_the_pool.allowed;
-    if (processor < 0 || processor >= CPU_SETSIZE || processor == worker->avoids)
+    cpu_set_t allowed; /* to the caller now: somebody may have narrowed it since the start */
+    if (processor < 0 || processor >= CPU_SETSIZE || processor == worker->avoids ||
+        pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0)
         return;
-    CPU_CLR((size_t)processor, &allowed);
     worker->avoids = processor;
-    if (CPU_COUNT(&allowed) > 0)
+    CPU_CLR((size_t)processor, &allowed);
+    if (CPU_COUNT(&allowed) != 0)
         pthread_setaffinity_np(worker->thread, sizeof allowed, &allowed);
 }
 
-static void wake(accel__cpu_worker *worker)
+static void wake(accel__cpu_worker *worker, bool is_short)
 {
-    keep_off_processor(worker, sched_getcpu());
+    if (!is_short)
+        keep_off_processor(worker, sched_getcpu());
     atomic_store_explicit(&worker->awake, 1, memory_order_release);
     accel__futex_wake_one(&worker->awake);
 }
@@ -213,7 +215,7 @@ void accel__cpu_pool_push(accel__cpu_queue *queue, bool is_short)
     atomic_store_explicit(&queue->deferred, is_deferred, memory_order_relaxed);
     accel__mutex_unlock(&pool->mutex);
     if (sleeper != NULL)
-        wake(sleeper);
+        wake(sleeper, is_short);
     if (!is_new)
         accel__cpu_queue_unreference(queue);
 }
@@ -227,7 +229,7 @@ void accel__cpu_pool_busy(void)
     accel__cpu_worker *sleeper = pick_sleeper(pool, false, &is_deferred);
     accel__mutex_unlock(&pool->mutex);
     if (sleeper != NULL)
-        wake(sleeper);
+        wake(sleeper, true);
 }
 
 void accel__cpu_pool_searching(void)
@@ -252,6 +254,6 @@ void accel__cpu_pool_wake(uint32_t count)
     while (first != NULL) {
         accel__cpu_worker *worker = first;
         first = worker->next_sleeper;
-        wake(worker);
+        wake(worker, false);
     }
 }

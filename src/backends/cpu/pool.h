@@ -3,15 +3,14 @@
  * There is one pool in the process, for all devices. Its threads start when a queue first needs them,
  * and in a forked child the pool is abandoned and begins anew. `searching` counts the workers that will
  * look at the run queue within about a microsecond: those are not woken, others are, one per queue.
- * A worker that runs out of work first spins, then dozes (it looks again ten times, every 100
- * microseconds), then sleeps. Nobody is woken from a doze for short work: waking costs microseconds, and
+ * A worker that runs out of work first spins, then dozes (it looks again twenty times,
+ * every 100 microseconds), then sleeps. Nobody is woken from a doze for short work: waking costs microseconds, and
  * more where the processors are busy, because the worker then takes the caller's.
  */
 #ifndef ACCEL_BACKENDS_CPU_POOL_H
 #define ACCEL_BACKENDS_CPU_POOL_H
 
 #include <pthread.h>
-#include <sched.h>
 
 #include "backends/cpu/execute.h"
 #include "backends/cpu/job.h"
@@ -25,7 +24,8 @@ typedef struct accel__cpu_worker {
     struct accel__cpu_worker *next_sleeper;
     bool dozes;
     uint32_t dozes_left;
-    int avoids; /* the processor of who woke it last; -1 */
+    long displaced; /* how often it was, as far as it knows */
+    int avoids;     /* the processor of who woke it last; -1 */
     accel__cpu_executor executor;
 } accel__cpu_worker;
 

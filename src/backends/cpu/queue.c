@@ -156,6 +156,14 @@ void accel__cpu_queue_publish_slow(accel__cpu_queue *queue, uint64_t ticket)
     accel__cpu_pool_push(queue, is_short);
 }
 
+void accel__cpu_queue_hurry(accel__cpu_queue *queue)
+{
+    if (atomic_load_explicit(&queue->deferred, memory_order_relaxed) == 0)
+        return;
+    accel__cpu_queue_reference(queue);
+    accel__cpu_pool_push(queue, false);
+}
+
 /* ---- claim and attendance ---- */
 
 static bool has_work(accel__cpu_queue *queue)

@@ -29,7 +29,7 @@
 
 enum {
     ACCEL__CPU_CAPACITY = 1024,       /* operations; a power of two */
-    ACCEL__CPU_AHEAD = 6,             /* operations whose slots are fetched in advance */
+    ACCEL__CPU_STRIDE = 39,           /* slots; odd, so that all are used */
     ACCEL__CPU_INLINE_ARGUMENTS = 64, /* bytes */
     ACCEL__CPU_ERROR_TEXT = 160
 };
@@ -217,22 +217,11 @@ static inline bool accel__cpu_queue_try_reserve(accel__cpu_queue *queue, uint64_
                                                    memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* Has a line ready for a later operation: its way from the executor's cache takes longer than one
- * operation does. */
-static inline void accel__cpu_prefetch_for_write(const void *line)
-{
-#if defined(__x86_64__)
-    __asm__ volatile("prefetchw %0"
-                     :
-                     : "m"(*(const char *)line)); /* without -mprfchw a plain one */
-#else
-    __builtin_prefetch(line, 1);
-#endif
-}
-
+/* Neighbours in time lie more than a page apart: where they are neighbours in memory, the executor's
+ * processor fetches slots ahead that are being written, and queueing takes four times as long. */
 static inline accel__cpu_slot *accel__cpu_queue_slot(accel__cpu_queue *queue, uint64_t position)
 {
-    return &queue->slots[position & (ACCEL__CPU_CAPACITY - 1)];
+    return &queue->slots[position * ACCEL__CPU_STRIDE & (ACCEL__CPU_CAPACITY - 1)];
 }
 
 /* Whether an operation takes longer than a look at the run queue, as far as one can know (execute.c). */
@@ -252,8 +241,10 @@ static inline void accel__cpu_queue_publish(accel__cpu_queue *queue, uint64_t ti
     }
     atomic_store_explicit(&accel__cpu_queue_slot(queue, position)->sequence, position + 1,
                           memory_order_release);
-    accel__cpu_prefetch_for_write(accel__cpu_queue_slot(queue, position + ACCEL__CPU_AHEAD));
 }
+
+/* Somebody asks for the queue's progress: it shall not wait for a worker that dozes. */
+void accel__cpu_queue_hurry(accel__cpu_queue *queue);
 
 /* ---- executing ---- */
 

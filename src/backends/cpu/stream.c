@@ -68,6 +68,8 @@ accel_status accel__cpu_stream_query(accel_native_stream *stream, bool *out_done
     accel__cpu_queue *queue = atomic_load_explicit(&stream->queue, memory_order_acquire);
     *out_done = !accel__cpu_queue_is_own(queue) || /* a child's streams are empty */
                 accel__cpu_queue_passed(queue, accel__cpu_queue_tail(queue));
+    if (!*out_done)
+        accel__cpu_queue_hurry(queue);
     return accel__cpu_queue_failure(queue, "accel_stream_query");
 }
 

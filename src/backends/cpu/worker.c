@@ -16,7 +16,7 @@ enum {
     LATE_NS = 30000, /* a gap that took this long: somebody else needs the processor */
     DOZE_NS = 100000,
     SLICE_NS = 200000,
-    DOZES = 10 /* before it sleeps for good */
+    DOZES = 20 /* before it sleeps for good */
 };
 
 static bool others_wait(const accel__cpu_pool *pool)
@@ -30,8 +30,19 @@ static bool is_called(const accel__cpu_pool *pool)
            atomic_load_explicit(&pool->board.open_count, memory_order_relaxed) != 0;
 }
 
+/* Whether other programs took the processor since the last call (interrupts and the hypervisor do not
+ * count). */
+static bool was_displaced(accel__cpu_worker *worker)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nivcsw == worker->displaced)
+        return false;
+    worker->displaced = usage.ru_nivcsw;
+    return true;
+}
+
 /* Lets a microsecond pass. False where spinning has lasted until `deadline`, or does harm. */
-static bool spin_gap(uint64_t deadline)
+static bool spin_gap(accel__cpu_worker *worker, uint64_t deadline)
 {
     const uint64_t start = accel__cpu_ticks();
     const uint64_t end = start + accel__cpu_ticks_of_ns(GAP_NS);
@@ -40,16 +51,18 @@ static bool spin_gap(uint64_t deadline)
         accel__spin_pause();
         now = accel__cpu_ticks();
     }
-    if (now < start + accel__cpu_ticks_of_ns(LATE_NS))
+    if (now < start + accel__cpu_ticks_of_ns(LATE_NS) || !was_displaced(worker))
         return now < deadline;
     accel__cpu_pool_note_busy(now);
     return false;
 }
 
+/* Looks at the next slot, not at `state`: that line is left to those who queue. */
 static bool has_work(accel__cpu_queue *queue)
 {
-    return accel__cpu_queue_tail(queue) !=
-           atomic_load_explicit(&queue->completed, memory_order_relaxed);
+    const uint64_t next = atomic_load_explicit(&queue->completed, memory_order_relaxed);
+    return atomic_load_explicit(&accel__cpu_queue_slot(queue, next)->sequence,
+                                memory_order_relaxed) == next + 1;
 }
 
 /* Claim held: executes until nothing is left or others wait, and lets the claim go. */
@@ -91,7 +104,7 @@ static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
         } else if ((!spins || is_called(pool)) && accel__cpu_queue_leave(queue)) {
             return true;
         }
-        spins = spin_gap(deadline);
+        spins = spin_gap(worker, deadline);
     }
 }
 
@@ -198,7 +211,7 @@ void *accel__cpu_worker_run(void *user)
             worker->dozes_left = DOZES;
             continue;
         }
-        if (!spin_gap(deadline) && !sleep_now(worker))
+        if (!spin_gap(worker, deadline) && !sleep_now(worker))
             break;
     }
     accel__cpu_executor_end(&worker->executor);
