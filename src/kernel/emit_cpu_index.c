@@ -120,6 +120,11 @@ static void emit_rest(accel__emitter *emitter, const accel__node *node)
     }
 }
 
+bool accel__emit_is_along_row(const accel__node *index)
+{
+    return !varies_along_row(index) || is_row_sum(index);
+}
+
 bool accel__emit_row_index(accel__emitter *emitter, const accel__node *index)
 {
     if (emitter->plan == NULL || emitter->region == 0 || index->type->kind != ACCEL__TYPE_UINT ||

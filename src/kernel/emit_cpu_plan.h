@@ -91,6 +91,12 @@ void accel__plan_regions(accel__plan *plan);
 /* The id of a work-item that `init` is, behind casts; NULL: it is something else. */
 const accel__node *accel__plan_id_of(const accel__node *init);
 
+/* emit_cpu_index.c: neighbouring items use neighbouring elements, or all the same one. */
+bool accel__emit_is_along_row(const accel__node *index);
+
+/* emit_cpu_independent.c: for the statements of `region` in the list from `first` to `last`. */
+bool accel__emit_is_independent(accel__node *first, accel__node *last, uint32_t region);
+
 /* emit_cpu_skeleton.c */
 void accel__emit_skeleton(accel__emitter *emitter, accel__node *list);
 /* A jump inside of a region that leaves it; false: a plain C jump does. */
