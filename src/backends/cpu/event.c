@@ -214,9 +214,10 @@ __attribute__((cold, noinline)) static accel_status query_slow(accel_native_even
     *out_done = status == ACCEL_OK && (queue == NULL || accel__cpu_queue_passed(queue, position));
     if (queue == NULL)
         return status;
-    if (*out_done)
+    if (*out_done) {
         status = failure_before(queue, position, function);
-    else
+        *out_done = status == ACCEL_OK;
+    } else
         accel__cpu_queue_hurry(queue);
     accel__cpu_queue_unreference(queue);
     return status;

@@ -306,6 +306,8 @@ static void learn(accel__cpu_native_function *function, uint64_t ticks, uint64_t
     uint64_t cost = (uint64_t)((double)ticks * 1024.0 / (double)items);
     if (before != 0)
         cost = before - before / 4 + cost / 4;
+    if (cost - before / 8 * 7 < before / 4)
+        return; /* about the same: those who launch read that line */
     atomic_store_explicit(&function->cost, cost != 0 ? cost : 1, memory_order_relaxed);
 }
 

@@ -191,6 +191,15 @@ static bool deactivate(accel__cpu_queue *queue)
            (state & 1) == 0;
 }
 
+void accel__cpu_queue_want(accel__cpu_queue *queue)
+{
+    uint32_t seen = atomic_load_explicit(&queue->claim, memory_order_relaxed);
+    if ((seen & ACCEL__CPU_CLAIM_HELD) != 0 && (seen & ACCEL__CPU_CLAIM_WANTED) == 0)
+        atomic_compare_exchange_strong_explicit(&queue->claim, &seen,
+                                                seen | ACCEL__CPU_CLAIM_WANTED,
+                                                memory_order_relaxed, memory_order_relaxed);
+}
+
 void accel__cpu_queue_unclaim(accel__cpu_queue *queue)
 {
     bool attends = false; /* by handover, with a reference */
@@ -202,7 +211,9 @@ void accel__cpu_queue_unclaim(accel__cpu_queue *queue)
         uint32_t expected = ACCEL__CPU_CLAIM_HELD;
         if (atomic_compare_exchange_strong(&queue->claim, &expected, ACCEL__CPU_CLAIM_FREE))
             break;
-        atomic_store_explicit(&queue->claim, ACCEL__CPU_CLAIM_HELD, memory_order_relaxed);
+        const uint32_t seen = atomic_exchange(&queue->claim, ACCEL__CPU_CLAIM_HELD);
+        if ((seen & ACCEL__CPU_CLAIM_HANDOVER) == 0)
+            continue; /* it was only wanted */
         if (attends)
             accel__cpu_queue_unreference(queue);
         attends = true;
@@ -225,13 +236,13 @@ bool accel__cpu_queue_leave(accel__cpu_queue *queue)
                 accel__cpu_queue_unreference(queue);
             return is_inactive;
         }
-        if (seen != ACCEL__CPU_CLAIM_HELD) { /* somebody else attends */
-            accel__cpu_queue_unreference(queue);
+        if ((seen & (ACCEL__CPU_CLAIM_SUSPENDED | ACCEL__CPU_CLAIM_HANDOVER)) != 0) {
+            accel__cpu_queue_unreference(queue); /* somebody else attends */
             return true;
         }
-        if (atomic_compare_exchange_strong_explicit(
-                &queue->claim, &seen, ACCEL__CPU_CLAIM_HELD | ACCEL__CPU_CLAIM_HANDOVER,
-                memory_order_acq_rel, memory_order_relaxed))
+        if (atomic_compare_exchange_strong_explicit(&queue->claim, &seen,
+                                                    seen | ACCEL__CPU_CLAIM_HANDOVER,
+                                                    memory_order_acq_rel, memory_order_relaxed))
             return true;
     }
 }

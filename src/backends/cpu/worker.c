@@ -11,9 +11,11 @@
 #include "platform/futex.h"
 
 enum {
-    BUDGET = 64,     /* operations before a look at who else waits */
-    GAP_NS = 1000,   /* between two looks */
-    LATE_NS = 30000, /* a gap that took this long: somebody else needs the processor */
+    BUDGET = 64,       /* operations before a look at who else waits */
+    GAP_NS = 1000,     /* between two looks */
+    ROW_GAP_NS = 4000, /* where much is being queued: each look slows those who queue */
+    FEW = 4,           /* operations found at a look */
+    LATE_NS = 30000,   /* a gap that took this long: somebody else needs the processor */
     DOZE_NS = 100000,
     SLICE_NS = 200000,
     DOZES = 20 /* before it sleeps for good */
@@ -41,11 +43,11 @@ static bool was_displaced(accel__cpu_worker *worker)
     return true;
 }
 
-/* Lets a microsecond pass. False where spinning has lasted until `deadline`, or does harm. */
-static bool spin_gap(accel__cpu_worker *worker, uint64_t deadline)
+/* Lets a moment pass. False where spinning has lasted until `deadline`, or does harm. */
+static bool spin_gap(accel__cpu_worker *worker, uint64_t deadline, uint32_t gap_ns)
 {
     const uint64_t start = accel__cpu_ticks();
-    const uint64_t end = start + accel__cpu_ticks_of_ns(GAP_NS);
+    const uint64_t end = start + accel__cpu_ticks_of_ns(gap_ns);
     uint64_t now = start;
     while (now < end) {
         accel__spin_pause();
@@ -74,7 +76,7 @@ static accel__cpu_drained execute(accel__cpu_worker *worker, accel__cpu_queue *q
         before = atomic_load_explicit(&queue->completed, memory_order_relaxed);
         result = accel__cpu_drain(&worker->executor, queue, UINT64_MAX, BUDGET);
     } while (result == ACCEL__CPU_DRAINED && !others_wait(&accel__cpu_the_pool) &&
-             atomic_load_explicit(&queue->completed, memory_order_relaxed) != before);
+             atomic_load_explicit(&queue->completed, memory_order_relaxed) == before + BUDGET);
     if (result == ACCEL__CPU_DRAINED)
         accel__cpu_queue_unclaim(queue);
     return result;
@@ -88,6 +90,8 @@ static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
     uint64_t deadline = accel__cpu_ticks() + accel__cpu_patience_ticks();
     bool spins = true;
     for (;;) {
+        uint32_t gap_ns = GAP_NS;
+        const uint64_t before = atomic_load_explicit(&queue->completed, memory_order_relaxed);
         if (has_work(queue) && accel__cpu_queue_try_claim(queue)) {
             const accel__cpu_drained result = execute(worker, queue);
             if (result == ACCEL__CPU_FORKED)
@@ -101,10 +105,12 @@ static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
                 return true;
             }
             deadline = accel__cpu_ticks() + accel__cpu_patience_ticks();
+            if (atomic_load_explicit(&queue->completed, memory_order_relaxed) - before > FEW)
+                gap_ns = ROW_GAP_NS;
         } else if ((!spins || is_called(pool)) && accel__cpu_queue_leave(queue)) {
             return true;
         }
-        spins = spin_gap(worker, deadline);
+        spins = spin_gap(worker, deadline, gap_ns);
     }
 }
 
@@ -211,7 +217,7 @@ void *accel__cpu_worker_run(void *user)
             worker->dozes_left = DOZES;
             continue;
         }
-        if (!spin_gap(worker, deadline) && !sleep_now(worker))
+        if (!spin_gap(worker, deadline, GAP_NS) && !sleep_now(worker))
             break;
     }
     accel__cpu_executor_end(&worker->executor);
