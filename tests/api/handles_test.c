@@ -60,8 +60,7 @@ static void test_released_modules(void **state)
     OK(test_kernels_load(test_cpu_device(0), &kernels));
     accel_module_release(kernels.module);
     INVALID(accel_module_get_kernel, kernels.module, "add", &kernel);
-    FAILS(test_launch_nothing(&kernels, NULL), ACCEL_ERROR_INVALID_ARGUMENT,
-          "accel_kernel_launch");
+    FAILS(test_launch_nothing(&kernels, NULL), ACCEL_ERROR_INVALID_ARGUMENT, "accel_kernel_launch");
     accel_module_release(kernels.module);
 }
 

@@ -56,7 +56,8 @@ static int no_devices(void *user)
 static void test_wrong_numbers_of_devices(void **state)
 {
     (void)state;
-    const char *const wrong[] = {"0", "65", "200", "256", "257", "-1", "1x", "x", "2 ", "0x2", "2.0"};
+    const char *const wrong[] = {"0",  "65", "200", "256", "257", "-1",
+                                 "1x", "x",  "2 ",  "0x2", "2.0"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const int result = test_in_child(no_devices, (void *)(uintptr_t)wrong[i], 20);
         if (result != 0)
@@ -69,8 +70,7 @@ static int wrong_threads(void *user)
 {
     accel_stream *stream = NULL;
     setenv("ACCEL_CPU_THREADS", user, 1);
-    CHECK_QUIET(accel_stream_create(test_cpu_device(0), NULL, &stream) ==
-                ACCEL_ERROR_START_FAILED);
+    CHECK_QUIET(accel_stream_create(test_cpu_device(0), NULL, &stream) == ACCEL_ERROR_START_FAILED);
     CHECK_QUIET(strstr(accel_last_error_message(), "ACCEL_CPU_THREADS") != NULL);
     unsetenv("ACCEL_CPU_THREADS"); /* a failed start is not remembered */
     CHECK_QUIET(accel_stream_create(test_cpu_device(0), NULL, &stream) == ACCEL_OK);

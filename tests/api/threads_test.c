@@ -42,7 +42,7 @@ static void run_all(void *(*entry)(void *), worker *workers)
     {                                                                                              \
         (void)state;                                                                               \
         static worker workers[THREADS];                                                            \
-        run_all(name##_entry, workers);                                                      \
+        run_all(name##_entry, workers);                                                            \
     }
 
 /* All queue on one stream: nothing is lost, and each thread's own work is in its order. */
@@ -311,11 +311,16 @@ int main(void)
 {
     test_environment(2);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_stream), cmocka_unit_test(test_the_log_of_one_stream),
-        cmocka_unit_test(test_own_streams), cmocka_unit_test(test_one_event),
-        cmocka_unit_test(test_memory_of_all), cmocka_unit_test(test_own_current),
-        cmocka_unit_test(test_references), cmocka_unit_test(test_streams_come_and_go),
-        cmocka_unit_test(test_modules), cmocka_unit_test(test_shutdown_meanwhile),
+        cmocka_unit_test(test_one_stream),
+        cmocka_unit_test(test_the_log_of_one_stream),
+        cmocka_unit_test(test_own_streams),
+        cmocka_unit_test(test_one_event),
+        cmocka_unit_test(test_memory_of_all),
+        cmocka_unit_test(test_own_current),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_streams_come_and_go),
+        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_shutdown_meanwhile),
         cmocka_unit_test(test_an_event_is_bound_once),
     };
     return cmocka_run_group_tests(tests, load, unload);

@@ -29,7 +29,8 @@ static void describe(const char *call, const char *file, int line)
                 error.vendor_message);
 }
 
-void test_expect(accel_status got, accel_status wanted, const char *call, const char *file, int line)
+void test_expect(accel_status got, accel_status wanted, const char *call, const char *file,
+                 int line)
 {
     if (got == wanted)
         return;

@@ -19,7 +19,8 @@
 #define EXPECT(call, wanted) test_expect((call), (wanted), #call, __FILE__, __LINE__)
 #define OK(call) EXPECT(call, ACCEL_OK)
 
-void test_expect(accel_status got, accel_status wanted, const char *call, const char *file, int line);
+void test_expect(accel_status got, accel_status wanted, const char *call, const char *file,
+                 int line);
 
 /* The failure that `call` must give, and that the record must say the same: status, the public
  * function's name, and a message. */

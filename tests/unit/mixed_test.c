@@ -318,8 +318,8 @@ static void test_what_the_mock_lacks_is_unsupported(void **state)
           "accel_event_create");
     FAILS(accel_stream_get_native_handle(on_mock, &handle), ACCEL_ERROR_UNSUPPORTED,
           "accel_stream_get_native_handle");
-    const accel_status status =
-        accel_module_create_from_functions(mock_device(0), &table, 1, &module);
+    const accel_status status = accel_module_create_from_functions(mock_device(0), &table, 1,
+                                                                   &module);
     assert_true(status == ACCEL_ERROR_MISMATCH || status == ACCEL_ERROR_UNSUPPORTED ||
                 status == ACCEL_ERROR_INVALID_ARGUMENT);
     assert_null(module);

@@ -28,8 +28,9 @@ static void test_wrong_headers(void **state)
     table = mock_table();
     table.abi = ACCEL_BACKEND_ABI + 1;
     refuse(&table, "ABI");
-    const char *const names[] = {NULL,   "",    "Mock", "1mock", "_mock", "mo-ck", "mo ck", "mock:",
-                                 "m\xc3\xa4", "abcdefghijklmnopqrstuvwxyz012345"};
+    const char *const names[] = {
+        NULL,    "",      "Mock",  "1mock",     "_mock",
+        "mo-ck", "mo ck", "mock:", "m\xc3\xa4", "abcdefghijklmnopqrstuvwxyz012345"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         table = mock_table();
         table.name = names[i];
@@ -137,8 +138,8 @@ static void test_half_a_group(void **state)
 static bool has_holes(const accel_backend_table *table)
 {
     void (*const *functions)(void) = (void (*const *)(void))(const void *)&table->timing;
-    const size_t count =
-        (sizeof *table - offsetof(accel_backend_table, timing)) / sizeof functions[0];
+    const size_t count = (sizeof *table - offsetof(accel_backend_table, timing)) /
+                         sizeof functions[0];
     for (size_t i = 0; i < count; i++)
         if (functions[i] == NULL)
             return true;
@@ -224,9 +225,9 @@ int main(void)
 {
     test_environment(1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wrong_headers),    cmocka_unit_test(test_each_mandatory_function),
-        cmocka_unit_test(test_half_a_group),     cmocka_unit_test(test_holes_are_filled),
-        cmocka_unit_test(test_mask_words),       cmocka_unit_test(test_registering),
+        cmocka_unit_test(test_wrong_headers), cmocka_unit_test(test_each_mandatory_function),
+        cmocka_unit_test(test_half_a_group),  cmocka_unit_test(test_holes_are_filled),
+        cmocka_unit_test(test_mask_words),    cmocka_unit_test(test_registering),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
