@@ -48,6 +48,10 @@ void bench_openmp_nbody(const bench_bodies *bodies)
     const int n = bodies->count;
 #pragma omp parallel for simd
     for (int i = 0; i < n; i++) {
+        /* gcc 12 forgets this in a parallel region, and then takes four times as long. The opponent
+         * shall be as good as it can be. */
+        if (n < 1)
+            __builtin_unreachable();
         float sx = 0.0f, sy = 0.0f, sz = 0.0f;
         for (int j = 0; j < n; j++) {
             const float dx = x[j] - x[i];

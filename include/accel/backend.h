@@ -163,7 +163,7 @@ typedef struct accel_backend_event {
     void (*destroy)(accel_native_event *event); /* also while pending or waited for */
     /* Replaces the mark. Safe against query, synchronize and wait on other threads. */
     accel_status (*record)(accel_native_event *event, accel_native_stream *stream);
-    accel_status (*query)(accel_native_event *event, bool *out_done);
+    accel_status (*query)(accel_native_event *event, bool *out_done); /* false on failure, too */
     accel_status (*synchronize)(accel_native_event *event);
     /* The stream (of any device of this backend) waits for the mark as it is now. */
     accel_status (*wait)(accel_native_stream *stream, accel_native_event *event);

@@ -39,12 +39,12 @@ typedef struct accel_cpu_kernel {
     size_t scratch_per_item;
 } accel_cpu_kernel;
 
-/* A native object is a shared object that exports `const accel_cpu_module accel_cpu_module`. */
-typedef struct accel_cpu_module {
+/* A native object is a shared object that exports `const accel_cpu_object accel_cpu_module`. */
+typedef struct accel_cpu_object {
     uint32_t abi; /* ACCEL_CPU_ABI */
     uint32_t kernel_count;
     const accel_cpu_kernel *kernels;
-} accel_cpu_module;
+} accel_cpu_object;
 
 /* accel_module_create_from_functions (use): a module from C functions of the program. The table and
  * the functions are lent: they must live until the module is gone and its launches have passed.

@@ -65,6 +65,7 @@ static accel__exit perform(build_request *build, int count, char **texts)
         return accel__cli_misuse("give one kernel source, not %d; see accel build --help", count);
     if (build->object_path == NULL)
         return accel__cli_misuse("-o is missing; name the object to write, like -o kernel.o");
+    accel__cli_guard_output();
     accel__exit result = read_source(build, texts[0]);
     if (result == ACCEL__EXIT_OK)
         result = accel__choose_device(build->device_text, &device);

@@ -54,11 +54,31 @@ static bool add_device(accel__inventory *inventory, accel_device device)
     return place != NULL;
 }
 
+/* "None" has a reason too, which the library gives to who wants to use the backend all the same. */
+static char *reason_for_none(accel_backend backend)
+{
+    accel_device_info info = {.struct_size = sizeof info};
+    accel_status status = accel_device_describe(ACCEL_DEVICE(backend, 0), &info);
+    return strdup(status != ACCEL_OK ? accel_last_error_message() : "");
+}
+
 static bool add_backend(accel__inventory *inventory, accel_backend backend)
 {
     int32_t count = 0;
+    const char *name = accel_backend_name(backend);
     accel_status status = accel_device_count(backend, &count);
-    if (status != ACCEL_OK && !add_problem(inventory, accel_backend_name(backend), status))
+    if (status != ACCEL_OK && !add_problem(inventory, name, status))
+        return false;
+    void *items = inventory->backends;
+    accel__inventory_backend *entry = append(&items, &inventory->backend_count,
+                                             sizeof *inventory->backends);
+    inventory->backends = items;
+    if (entry == NULL)
+        return false;
+    entry->name = name;
+    entry->device_count = count;
+    entry->reason = count == 0 ? reason_for_none(backend) : NULL;
+    if (count == 0 && entry->reason == NULL)
         return false;
     for (int32_t index = 0; index < count; index++)
         if (!add_device(inventory, ACCEL_DEVICE(backend, index)))
@@ -80,6 +100,9 @@ void accel__inventory_release(accel__inventory *inventory)
 {
     for (size_t i = 0; i < inventory->problem_count; i++)
         free(inventory->problems[i].reason);
+    for (size_t i = 0; i < inventory->backend_count; i++)
+        free(inventory->backends[i].reason);
+    free(inventory->backends);
     free(inventory->problems);
     free(inventory->devices);
     memset(inventory, 0, sizeof *inventory);

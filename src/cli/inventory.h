@@ -21,7 +21,16 @@ typedef struct accel__inventory_problem {
     char *reason;
 } accel__inventory_problem;
 
+/* A backend and how many devices it has for certain. */
+typedef struct accel__inventory_backend {
+    const char *name; /* static */
+    int32_t device_count;
+    char *reason; /* why there is none; NULL where there are some */
+} accel__inventory_backend;
+
 typedef struct accel__inventory {
+    accel__inventory_backend *backends;
+    size_t backend_count;
     accel__inventory_device *devices;
     size_t device_count;
     accel__inventory_problem *problems;

@@ -196,8 +196,8 @@ accel__exit accel__job_launch(accel__job *job)
     bool allocated = args != NULL && (times != NULL || !job->timed);
     if (allocated) {
         make_args(job, args);
-        status = job->timed ? launch_timed(job, args, times) : launch_untimed(job, args);
-        if (status == ACCEL_OK && job->timed)
+        status = times != NULL ? launch_timed(job, args, times) : launch_untimed(job, args);
+        if (status == ACCEL_OK && times != NULL)
             summarize(times, job->repeat, &job->times);
     }
     free(times);

@@ -73,6 +73,7 @@ accel__exit accel__json_print(json_t *document)
 void accel__json_print_failure(void)
 {
     const char *message = accel__report_unprinted_failure();
+    accel__cli_take_output();
     if (message != NULL)
         (void)accel__json_print(json_pack("{s:o}", "error", accel__json_text(message)));
 }

@@ -12,11 +12,13 @@ static const char help[] =
     "Usage: accel list [--json]\n"
     "List the devices that can be used. The names in the first column are what -d takes.\n\n"
     "Options:\n"
-    "  --json   print one JSON document with all that is known; unknown is null\n"
+    "  --json   print one JSON document with all that is known; unknown is null;\n"
+    "           after a failure it is {\"error\": MESSAGE}\n"
     "  --help   print this text\n\n"
     "Nothing is started by asking. A backend whose devices cannot be told is named, with the\n"
     "reason, on standard error.\n"
-    "Environment: ACCEL_BACKENDS, ACCEL_VISIBLE_DEVICES and the vendors' own variables.\n";
+    "Environment: ACCEL_BACKENDS leaves backends out; ACCEL_CPU_DEVICES makes several of the "
+    "CPUs.\n";
 
 /* ---- JSON ---- */
 
@@ -119,15 +121,30 @@ static json_t *problem_object(const accel__inventory_problem *problem)
     return object;
 }
 
+static json_t *backend_object(const accel__inventory_backend *backend)
+{
+    json_t *object = json_object();
+    if (object == NULL)
+        return NULL;
+    accel__json_set(object, "name", accel__json_text(backend->name));
+    accel__json_set(object, "device_count", json_integer(backend->device_count));
+    accel__json_set(object, "reason", accel__json_text(backend->reason));
+    return object;
+}
+
 static accel__exit print_json(const accel__inventory *inventory)
 {
     json_t *devices = json_array();
+    json_t *backends = json_array();
     json_t *problems = json_array();
     for (size_t i = 0; i < inventory->device_count; i++)
         json_array_append_new(devices, device_object(&inventory->devices[i]));
+    for (size_t i = 0; i < inventory->backend_count; i++)
+        json_array_append_new(backends, backend_object(&inventory->backends[i]));
     for (size_t i = 0; i < inventory->problem_count; i++)
         json_array_append_new(problems, problem_object(&inventory->problems[i]));
-    return accel__json_print(json_pack("{s:o, s:o}", "devices", devices, "problems", problems));
+    return accel__json_print(json_pack("{s:o, s:o, s:o}", "devices", devices, "backends", backends,
+                                       "problems", problems));
 }
 
 /* ---- table ---- */
@@ -210,6 +227,11 @@ static void print_problems(const accel__inventory *inventory)
         const char *what = problem->status == ACCEL_ERROR_CANNOT_TELL ? "cannot tell" : "failed";
         accel__cli_note("%s: %s: %s", problem->id, what, problem->reason);
     }
+    /* An empty list wants to be explained; beside others an absent backend is nothing to tell. */
+    if (inventory->device_count > 0 || inventory->problem_count > 0)
+        return;
+    for (size_t i = 0; i < inventory->backend_count; i++)
+        accel__cli_note("%s: none: %s", inventory->backends[i].name, inventory->backends[i].reason);
 }
 
 accel__exit accel__command_list(int argc, char **argv)

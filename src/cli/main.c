@@ -75,6 +75,7 @@ static accel__exit run_global_option(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    accel__cli_open_standard_files();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     setlocale(LC_CTYPE, "");

@@ -112,16 +112,16 @@ static bool read_header(int file, accel__npy *array, accel__npy_problem *problem
     if (!read_bytes(file, prefix, sizeof prefix, &got, problem) ||
         !accel__npy_header_size(prefix, got, &size, problem))
         return false;
-    array->header = malloc(size > sizeof prefix ? size : sizeof prefix);
+    array->header = calloc(1, size > sizeof prefix ? size : sizeof prefix);
     if (array->header == NULL)
         return accel__npy_refuse(problem, "out of memory for its header; free some");
     memcpy(array->header, prefix, got);
-    if (size < got) /* less than two bytes: no dictionary, and parsing says so */
-        return accel__npy_parse(array->header, size, &array->layout, problem);
+    /* A header may end within the prefix: it is too short for a dictionary, and parsing says so. */
+    size_t missing = size > got ? size - got : 0;
     size_t rest = 0;
-    if (!read_bytes(file, array->header + got, size - got, &rest, problem))
+    if (!read_bytes(file, array->header + got, missing, &rest, problem))
         return false;
-    if (got + rest < size)
+    if (rest < missing)
         return refuse_short_header(problem);
     array->header_size = size;
     return accel__npy_parse(array->header, size, &array->layout, problem);

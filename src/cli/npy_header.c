@@ -23,11 +23,16 @@ typedef struct piece {
 
 enum { KEY_DESCR = 1, KEY_ORDER = 2, KEY_SHAPE = 4, KEY_ALL = 7 };
 
+static void print_problem(accel__npy_problem *problem, const char *format, va_list list)
+{
+    vsnprintf(problem->text, sizeof problem->text, format, list);
+}
+
 bool accel__npy_refuse(accel__npy_problem *problem, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    vsnprintf(problem->text, sizeof problem->text, format, list);
+    print_problem(problem, format, list);
     va_end(list);
     return false;
 }

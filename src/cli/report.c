@@ -4,16 +4,20 @@
 #include "cli/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <accel/log.h>
 
 static const char *current_command;
 static char *last_failure;
 static bool json_wanted;
+static int kept_output = -1; /* the real standard output while it is guarded */
+static bool was_guarded;
 
 void accel__report_command(const char *command)
 {
@@ -107,6 +111,35 @@ const char *accel__report_unprinted_failure(void)
     return json_wanted ? last_failure : NULL;
 }
 
+void accel__cli_open_standard_files(void)
+{
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+    /* The lowest free number is taken, so each open lands where it should. */
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0)
+            (void)open("/dev/null", modes[file]);
+}
+
+void accel__cli_guard_output(void)
+{
+    if (kept_output >= 0)
+        return;
+    kept_output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (kept_output >= 0)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+void accel__cli_take_output(void)
+{
+    if (kept_output < 0)
+        return;
+    fflush(stdout); /* what others left in the buffer */
+    dup2(kept_output, STDOUT_FILENO);
+    close(kept_output);
+    kept_output = -1;
+    was_guarded = true;
+}
+
 accel__exit accel__cli_finish_output(void)
 {
     json_wanted = false;
@@ -116,5 +149,7 @@ accel__exit accel__cli_finish_output(void)
         return accel__cli_fail("standard output cannot be written: %s; free space there or send it "
                                "elsewhere",
                                errno != 0 ? strerror(errno) : "an earlier write failed");
+    if (was_guarded)
+        accel__cli_guard_output();
     return ACCEL__EXIT_OK;
 }

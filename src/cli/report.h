@@ -36,6 +36,15 @@ void accel__report_json(void);
 /* What the last failure said; NULL where JSON is not wanted or a result was printed. */
 const char *accel__report_unprinted_failure(void);
 
+/* Opens the standard files that the caller closed, so that no other file gets their numbers: writing to
+ * standard output fails all the same. First thing in main. */
+void accel__cli_open_standard_files(void);
+
+/* From now on standard output is ours: what a driver or a kernel's object prints goes to standard
+ * error. accel__cli_take_output lets results through, until accel__cli_finish_output. */
+void accel__cli_guard_output(void);
+void accel__cli_take_output(void);
+
 /* Writes out what standard output still holds. Fails where it cannot be written (full, closed). */
 accel__exit accel__cli_finish_output(void);
 

@@ -40,7 +40,8 @@ static const char help[] =
     "  -I DIRECTORY      look for included files there\n"
     "  --repeat N        launch N times, one after the other, on the same memory\n"
     "  --time            print the times of compiling, copying and the kernel\n"
-    "  --json            print one JSON document with device, kernel, shape and times\n"
+    "  --json            print one JSON document with device, kernel, shape and times;\n"
+    "                    after a failure it is {\"error\": MESSAGE}\n"
     "  --help            print this text\n\n"
     "Output files appear whole or not at all.\n";
 
@@ -265,9 +266,12 @@ static accel__exit print_report(const run_request *run)
 {
     const accel__run_report report = {
         .device = run->device, .file = run->file.path, .job = &run->job, .items = run->shape.items};
+    if (!run->json && !run->time)
+        return ACCEL__EXIT_OK;
+    accel__cli_take_output();
     if (run->json)
         return accel__run_report_json(&report);
-    return run->time ? accel__run_report_text(&report) : ACCEL__EXIT_OK;
+    return accel__run_report_text(&report);
 }
 
 static accel__exit perform(run_request *run, int count, char **texts)
@@ -277,6 +281,7 @@ static accel__exit perform(run_request *run, int count, char **texts)
     accel__exit result = parse_values_of_options(run);
     if (result == ACCEL__EXIT_OK)
         result = parse_arguments(run, count - 1, texts + 1);
+    accel__cli_guard_output();
     if (result == ACCEL__EXIT_OK)
         result = read_files(run, texts[0]);
     if (result == ACCEL__EXIT_OK)

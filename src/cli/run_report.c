@@ -19,9 +19,27 @@ static accel__exit describe_device(accel_device device, device_text *out_text)
     return status == ACCEL_OK ? ACCEL__EXIT_OK : accel__cli_fail_status(status);
 }
 
-static double milliseconds(uint64_t nanoseconds)
+/* "12.345 ms", with more digits for what is short. Rotates over a few buffers: several in a line. */
+static const char *milliseconds(uint64_t nanoseconds)
 {
-    return (double)nanoseconds / 1e6;
+    enum { BUFFER_COUNT = 4 };
+    static char buffers[BUFFER_COUNT][32];
+    static unsigned next;
+    char *text = buffers[next++ % BUFFER_COUNT];
+    snprintf(text, sizeof buffers[0], nanoseconds < 1000000 ? "%.6f ms" : "%.3f ms",
+             (double)nanoseconds / 1e6);
+    return text;
+}
+
+static void print_kernel_times(const accel__job *job)
+{
+    const accel__job_times *times = &job->times;
+    if (job->repeat == 1)
+        printf("kernel   %s\n", milliseconds(times->kernel_total));
+    else
+        printf("kernel   %s (fastest of %u; median %s, in all %s)\n",
+               milliseconds(times->kernel_min), job->repeat, milliseconds(times->kernel_median),
+               milliseconds(times->kernel_total));
 }
 
 accel__exit accel__run_report_text(const accel__run_report *report)
@@ -39,15 +57,10 @@ accel__exit accel__run_report_text(const accel__run_report *report)
            accel_kernel_name(job->kernel), (unsigned long long)items[0],
            (unsigned long long)items[1], (unsigned long long)items[2], block[0], block[1],
            block[2]);
-    printf("compile  %.3f ms\n", milliseconds(times->compile));
-    printf("copy     %.3f ms (in %.3f, out %.3f)\n", milliseconds(times->copy_in + times->copy_out),
+    printf("compile  %s\n", milliseconds(times->compile));
+    printf("copy     %s (in %s, out %s)\n", milliseconds(times->copy_in + times->copy_out),
            milliseconds(times->copy_in), milliseconds(times->copy_out));
-    if (job->repeat == 1)
-        printf("kernel   %.3f ms\n", milliseconds(times->kernel_total));
-    else
-        printf("kernel   %.3f ms (fastest of %u; median %.3f, in all %.3f)\n",
-               milliseconds(times->kernel_min), job->repeat, milliseconds(times->kernel_median),
-               milliseconds(times->kernel_total));
+    print_kernel_times(job);
     if (!times->by_events)
         puts("The device cannot time events: copy and kernel are by the host's clock.");
     return accel__cli_finish_output();

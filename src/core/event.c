@@ -141,10 +141,13 @@ static accel_status bind(accel_event *event, accel_stream *stream)
     return status;
 }
 
-accel_status accel_event_record(accel_event *event, accel_stream *stream)
+/* Any record: the first one, one on the current stream, one that fails. */
+__attribute__((noinline, cold)) static accel_status record_slow(accel_event *event,
+                                                                accel_stream *stream)
 {
+    static const char function[] = "accel_event_record";
     accel_native_stream *native_stream = NULL;
-    accel_status status = check(event, __func__);
+    accel_status status = check(event, function);
     if (status == ACCEL_OK && stream == NULL) {
         accel__device *device = event->device;
         const accel_device target = device != NULL
@@ -152,40 +155,64 @@ accel_status accel_event_record(accel_event *event, accel_stream *stream)
                                         : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
         status = accel_current_stream(target, &stream);
     } else if (status == ACCEL_OK)
-        status = accel__stream_check(stream, __func__);
+        status = accel__stream_check(stream, function);
     if (status == ACCEL_OK && event->native != NULL && event->device != stream->device)
         status = mismatch(event, stream);
     if (status == ACCEL_OK)
-        status = accel__stream_use(stream, __func__, &native_stream);
+        status = accel__stream_use(stream, function, &native_stream);
     if (status == ACCEL_OK && event->native == NULL)
         status = bind(event, stream);
     if (status == ACCEL_OK && event->device != stream->device) /* another thread bound it */
         status = mismatch(event, stream);
     if (status == ACCEL_OK)
         status = event->backend->table.event.record(event->native, native_stream);
-    if (status == ACCEL_OK && !atomic_load_explicit(&event->recorded, memory_order_relaxed))
+    if (status == ACCEL_OK)
         atomic_store_explicit(&event->recorded, true, memory_order_release);
     return status;
 }
-
-/* ---- questions and waits ---- */
 
 static bool is_recorded(const accel_event *event)
 {
     return atomic_load_explicit(&event->recorded, memory_order_acquire);
 }
 
-accel_status accel_event_query(accel_event *event, bool *out_done)
+/* An event that was recorded is bound for ever: only the stream needs a look. */
+accel_status accel_event_record(accel_event *event, accel_stream *stream)
 {
+    accel_native_stream *native = NULL;
+    if (accel__handle_is_live(event, ACCEL__HANDLE_EVENT) &&
+        accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) && is_recorded(event) &&
+        atomic_load_explicit(&event->device, memory_order_relaxed) == stream->device &&
+        accel__stream_is_ready(stream, &native))
+        return event->backend->table.event.record(
+            atomic_load_explicit(&event->native, memory_order_relaxed), native);
+    return record_slow(event, stream);
+}
+
+/* ---- questions and waits ---- */
+
+__attribute__((noinline, cold)) static accel_status query_slow(accel_event *event, bool *out_done)
+{
+    static const char function[] = "accel_event_query";
     if (out_done == NULL)
-        return accel__fail_null(__func__, "out_done");
+        return accel__fail_null(function, "out_done");
     *out_done = false;
     bool done = true;
-    accel_status status = check_usable(event, __func__);
+    accel_status status = check_usable(event, function);
     if (status == ACCEL_OK && is_recorded(event))
         status = event->backend->table.event.query(event->native, &done);
     *out_done = status == ACCEL_OK && done;
     return status;
+}
+
+/* A backend that survives a fork answers for what it inherited by itself. */
+accel_status accel_event_query(accel_event *event, bool *out_done)
+{
+    if (out_done != NULL && accel__handle_is_live(event, ACCEL__HANDLE_EVENT) &&
+        is_recorded(event) && accel__backend_survives_fork(event->backend))
+        return event->backend->table.event.query(
+            atomic_load_explicit(&event->native, memory_order_relaxed), out_done);
+    return query_slow(event, out_done);
 }
 
 accel_status accel_event_synchronize(accel_event *event)

@@ -26,15 +26,22 @@ struct accel_stream {
 accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
                                     accel_native_stream **out_native);
 
-/* The native stream, for queueing: not in a callback, not forked, started, open. */
+/* The native stream where work may be queued now: not in a callback, not forked, started, open. A
+ * stream that has a native one has a generation, too. */
+static inline bool accel__stream_is_ready(accel_stream *stream, accel_native_stream **out_native)
+{
+    *out_native = atomic_load_explicit(&stream->native, memory_order_acquire);
+    return *out_native != NULL && accel__callback_depth == 0 &&
+           accel__generation_is(atomic_load_explicit(&stream->generation, memory_order_relaxed));
+}
+
+/* The same, making it ready where that is possible. */
 static inline accel_status accel__stream_use(accel_stream *stream, const char *function,
                                              accel_native_stream **out_native)
 {
-    *out_native = atomic_load_explicit(&stream->native, memory_order_acquire);
-    if (*out_native != NULL && accel__callback_depth == 0 &&
-        atomic_load_explicit(&stream->generation, memory_order_relaxed) == accel__generation())
-        return ACCEL_OK;
-    return accel__stream_use_slow(stream, function, out_native);
+    return accel__stream_is_ready(stream, out_native)
+               ? ACCEL_OK
+               : accel__stream_use_slow(stream, function, out_native);
 }
 
 /* Initialises the default stream inside its device. */

@@ -119,7 +119,6 @@ struct accel__symbol {
     bool escapes;        /* its address outlives the expression that takes it */
     bool odd_assignment; /* assigned inside a larger expression, or in part */
     bool address_taken;
-    bool in_bound;        /* an unsigned id, also kept as a wide signed integer */
     bool is_spread;       /* named in several regions, or in the skeleton */
     bool is_hoisted;      /* declared where its one region begins */
     bool needed;          /* while a region is written */

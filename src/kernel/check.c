@@ -231,7 +231,8 @@ static const accel__type *pointer_operands(accel__parser *parser, const accel__t
         return accel__type_scalar(ACCEL__TYPE_INT);
     const accel__type *pointer = left->kind == ACCEL__TYPE_POINTER ? left : right;
     const accel__type *integer = pointer == left ? right : left;
-    if (!both && accel__type_is_integer(integer) && accel__type_size(pointer->base) != 0 &&
+    if (!both && pointer->kind == ACCEL__TYPE_POINTER && accel__type_is_integer(integer) &&
+        accel__type_size(pointer->base) != 0 &&
         (op->text[0] == '+' || (op->text[0] == '-' && pointer == left)))
         return accel__check_value_type(parser, pointer);
     fail_operands(parser, op, a, b);

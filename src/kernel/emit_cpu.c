@@ -92,9 +92,9 @@ static void emit_table(accel__emitter *emitter, accel__text *table)
     accel__text_append_string(emitter->out, accel__text_string(table));
     accel__emit(emitter,
                 "    {0, 0, 0, 0, {0, 0, 0}, 0, 0},\n};\n"
-                "__attribute__((visibility(\"default\"))) extern const accel_cpu_table "
+                "__attribute__((visibility(\"default\"))) extern const accel_cpu_object "
                 "accel_cpu_module;\n"
-                "const accel_cpu_table accel_cpu_module = {1, %u, accel_kernels};\n",
+                "const accel_cpu_object accel_cpu_module = {1, %u, accel_kernels};\n",
                 count);
 }
 

@@ -80,6 +80,8 @@ void accel__emit_shift(accel__emitter *emitter, const accel__node *node,
 void accel__emit_vector(accel__emitter *emitter, const accel__node *node);
 void accel__emit_vector_call(accel__emitter *emitter, const accel__node *node);
 void accel__emit_widened(accel__emitter *emitter, const accel__type *type, const accel__node *node);
+/* A subscript that moves with the work-item, as a signed number; false: it is none. */
+bool accel__emit_row_index(accel__emitter *emitter, const accel__node *index);
 void accel__emit_item(accel__emitter *emitter, const accel__node *node);
 bool accel__emit_narrow(accel__emitter *emitter, const accel__type *type, const accel__node *node);
 void accel__emit_call(accel__emitter *emitter, const accel__node *node);

@@ -111,7 +111,7 @@ static accel__node *copy_calling(copier *state, const accel__node *node)
 {
     const accel__node *value = node->kind == ACCEL__NODE_DECLARE ? node->symbol->init : node->a;
     const bool assigns = node->kind == ACCEL__NODE_EXPRESSION && value != NULL &&
-                         value->kind == ACCEL__NODE_ASSIGN && value->op[0] == '\0';
+                         value->kind == ACCEL__NODE_ASSIGN;
     const accel__node *call = assigns ? value->b : value;
     if (!calls_barrier(call))
         return NULL;
@@ -133,6 +133,7 @@ static accel__node *copy_calling(copier *state, const accel__node *node)
         *end = declare(state, variable, node);
     } else if (assigns) {
         *end = assign(state, copy(state, value->a), name_of(state, result, node));
+        memcpy((*end)->a->op, value->op, sizeof value->op);
     } else if (node->kind == ACCEL__NODE_RETURN) {
         *end = assign(state, name_of(state, state->inlined->symbol, node),
                       name_of(state, result, node));

@@ -111,10 +111,7 @@ static void emit_index(accel__emitter *emitter, const accel__node *node)
 {
     accel__emit_expression(emitter, node->a);
     accel__emit(emitter, "[");
-    const accel__symbol *index = node->b->kind == ACCEL__NODE_NAME ? node->b->symbol : NULL;
-    if (emitter->plan != NULL && index != NULL && index->in_bound)
-        accel__emit(emitter, "w_%s_%u", index->name, index->id);
-    else
+    if (!accel__emit_row_index(emitter, node->b))
         accel__emit_expression(emitter, node->b);
     accel__emit(emitter, "]");
 }

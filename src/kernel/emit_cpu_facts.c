@@ -101,7 +101,7 @@ static void scan_expression(accel__node *node, void *context)
         if (node->kind == ACCEL__NODE_CALL && node->symbol->has_atomics)
             state->plan->has_atomics = true;
         if (node->kind == ACCEL__NODE_CALL && node->symbol->uses_items)
-            state->plan->names_block = true;
+            state->plan->names_block = state->plan->names_rows = true;
         if (node->kind == ACCEL__NODE_BUILTIN) {
             const accel__builtin *builtin = node->builtin;
             if (accel__builtin_is_atomic(builtin) || builtin->rule == ACCEL__RULE_FENCE)
@@ -109,6 +109,10 @@ static void scan_expression(accel__node *node, void *context)
             if (builtin->rule == ACCEL__RULE_ITEM &&
                 (builtin->value == ACCEL__ITEM_LOCAL_ID || builtin->value == ACCEL__ITEM_GROUP_ID))
                 state->plan->names_block = true;
+            int64_t axis = 0;
+            if (builtin->rule == ACCEL__RULE_ITEM &&
+                !(accel__constant_integer(node->a, &axis) && axis == 0))
+                state->plan->names_rows = true;
         }
         return;
     case ACCEL__NODE_UNARY:

@@ -70,11 +70,11 @@ static void emit_item_arrays(accel__emitter *emitter, const accel__plan *plan)
         const accel__symbol *symbol = plan->variables[i];
         if (symbol->storage != ACCEL__STORAGE_ITEMS)
             continue;
-        accel__type array = {
-            .kind = ACCEL__TYPE_ARRAY, .base = symbol->type, .count = ACCEL__STRIP};
-        const accel__type pointer = {.kind = ACCEL__TYPE_POINTER,
-                                     .base = symbol->type,
-                                     .qualifiers = ACCEL__QUALIFIER_RESTRICT};
+        accel__type item = *symbol->type;
+        item.qualifiers &= (uint8_t)~ACCEL__QUALIFIER_CONST;
+        const accel__type array = {.kind = ACCEL__TYPE_ARRAY, .base = &item, .count = ACCEL__STRIP};
+        const accel__type pointer = {
+            .kind = ACCEL__TYPE_POINTER, .base = &item, .qualifiers = ACCEL__QUALIFIER_RESTRICT};
         if (plan->flat) {
             accel__emit(emitter, "__attribute__((aligned(64))) ");
             accel__emit_declarator(emitter, &array, "", symbol, "");
@@ -205,13 +205,10 @@ static void emit_dispatch(accel__emitter *emitter, const accel__plan *plan, uint
                     index, required[0], required[1], required[2]);
         return;
     }
-    if (!plan->flat) {
-        accel__emit(emitter, "if (by == 16 && bz == 1 && bx == 16)\n    ");
-        accel__emit(emitter, call, index, "16, 16, 1");
-        accel__emit(emitter, "if (by == 1 && bz == 1 && bx == 256)\n    ");
-        accel__emit(emitter, call, index, "256, 1, 1");
-        accel__emit(emitter, "if (by == 1 && bz == 1)\n    ");
-        accel__emit(emitter, call, index, "bx, 1, 1");
+    if (!plan->flat && !plan->full_mask) {
+        accel__emit(emitter, plan->names_rows ? "if (by == 16 && bz == 1 && bx == 16)\n    "
+                                              : "if (by == 1 && bz == 1 && bx == 256)\n    ");
+        accel__emit(emitter, call, index, plan->names_rows ? "16, 16, 1" : "256, 1, 1");
     }
     accel__emit(emitter, call, index, "bx, by, bz");
     accel__emit(emitter, "}\n\n");

@@ -42,6 +42,7 @@ struct accel__plan {
     bool has_atomics;   /* or fences: items may communicate, no loop is called independent */
     bool names_block;   /* asks for local or group ids, or has local memory */
     bool some_return;   /* some items return before others */
+    bool names_rows;     /* asks for something of a dimension other than the first */
     bool return_mask;   /* and there are regions behind: their state says so */
     bool full_mask;     /* some items leave a loop or skip a branch before others */
     bool loads_uniform; /* a load from one address gives all items the same */
@@ -89,6 +90,12 @@ void accel__plan_loops(accel__plan *plan);
 void accel__plan_regions(accel__plan *plan);
 /* The id of a work-item that `init` is, behind casts; NULL: it is something else. */
 const accel__node *accel__plan_id_of(const accel__node *init);
+
+/* emit_cpu_index.c: neighbouring items use neighbouring elements, or all the same one. */
+bool accel__emit_is_along_row(const accel__node *index);
+
+/* emit_cpu_independent.c: for the statements of `region` in the list from `first` to `last`. */
+bool accel__emit_is_independent(accel__node *first, accel__node *last, uint32_t region);
 
 /* emit_cpu_skeleton.c */
 void accel__emit_skeleton(accel__emitter *emitter, accel__node *list);

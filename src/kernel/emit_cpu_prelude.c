@@ -34,7 +34,7 @@ static const char base[] =
     "    unsigned abi;\n"
     "    unsigned kernel_count;\n"
     "    const accel_cpu_kernel *kernels;\n"
-    "} accel_cpu_table;\n"
+    "} accel_cpu_object;\n"
     "#define ACCEL_F static inline __attribute__((always_inline, unused))\n"
     "#ifdef __clang__\n"
     "#pragma clang diagnostic ignored \"-Wpass-failed\"\n"
@@ -42,6 +42,9 @@ static const char base[] =
     "#pragma clang diagnostic ignored \"-Wunused-value\"\n"
     "#define ACCEL_INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n"
     "#else\n"
+    "#pragma GCC diagnostic ignored \"-Waggressive-loop-optimizations\"\n"
+    "#pragma GCC diagnostic ignored \"-Wstringop-overflow\"\n"
+    "#pragma GCC diagnostic ignored \"-Warray-bounds\"\n"
     "#define ACCEL_INDEPENDENT _Pragma(\"GCC ivdep\")\n"
     "#endif\n"
     "#define ACCEL_STRIP 256\n"
@@ -104,6 +107,13 @@ static const char base[] =
     "ACCEL_F long accel_next(long v)\n"
     "{\n"
     "    return v == 0x7fffffffffffffffl ? v : v + 1;\n"
+    "}\n";
+
+static const char masks[] =
+    "ACCEL_F long accel_wide(unsigned rest, int x0, int x1)\n"
+    "{\n"
+    "    const long first = (long)(unsigned)(rest + (unsigned)x0);\n"
+    "    return (first + (x1 - x0) > 0x100000000l ? first - 0x100000000l : first) - x0;\n"
     "}\n"
     "ACCEL_F unsigned long accel_round(unsigned long size)\n"
     "{\n"
@@ -111,7 +121,7 @@ static const char base[] =
     "}\n"
     "ACCEL_F int accel_takes_part(const unsigned char *s, int items)\n"
     "{\n"
-    "    return __builtin_memchr(s, 0, (unsigned long)items) != 0;\n"
+    "    return __builtin_memchr(s, 0, (unsigned)items) != 0;\n"
     "}\n"
     "ACCEL_F int accel_waits(const unsigned char *s, int items)\n"
     "{\n"
@@ -196,8 +206,8 @@ static const char atomics[] =
 
 static const char conversions[] =
     "#define ACCEL_CONVERT(T, S, L, H) \\\n"
-    "    ACCEL_F T accel_sat_##S##_from_i64(long v) { return v < (__int128)(L) ? (T)(L) : v >"
-    " (__int128)(H) ? (T)(H) : (T)v; } \\\n"
+    "    ACCEL_F T accel_sat_##S##_from_i64(long v) { const __int128 w = v; "
+    "return w < (__int128)(L) ? (T)(L) : w > (__int128)(H) ? (T)(H) : (T)v; } \\\n"
     "    ACCEL_F T accel_sat_##S##_from_u64(unsigned long v) { return v > (unsigned __int128)"
     "(H) ? (T)(H) : (T)v; } \\\n"
     "    ACCEL_F T accel_sat_##S##_from_f64(double v) { return v != v ? (T)0 : v <= (double)("
@@ -249,6 +259,7 @@ static const char halves[] =
 void accel__emit_prelude(accel__text *out, unsigned parts)
 {
     accel__text_append_string(out, base);
+    accel__text_append_string(out, masks);
     if (parts & (ACCEL__PRELUDE_INTEGER | ACCEL__PRELUDE_VECTOR)) {
         accel__text_append_string(out, accel__prelude_integer);
         accel__text_append_string(out, accel__prelude_integer_more);

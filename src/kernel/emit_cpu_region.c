@@ -465,11 +465,6 @@ static void finish(accel__plan *plan)
 {
     for (uint32_t i = 0; i < plan->variable_count; i++) {
         accel__symbol *symbol = plan->variables[i];
-        const bool plain = symbol->storage == ACCEL__STORAGE_REGION ||
-                           symbol->storage == ACCEL__STORAGE_PURE;
-        symbol->in_bound = plain && symbol->type->kind == ACCEL__TYPE_UINT &&
-                           symbol->assignments == 0 && !symbol->address_taken &&
-                           accel__plan_id_of(symbol->init) != NULL;
         if (symbol->storage == ACCEL__STORAGE_ITEMS) {
             plan->item_bytes += accel__type_size(symbol->type);
             plan->item_arrays++;

@@ -15,16 +15,6 @@ static bool uses_index(const accel__plan *plan)
     return plan->item_arrays > 0 || has_masks(plan);
 }
 
-static void find_communication(accel__node *node, void *context)
-{
-    bool *found = context;
-    *found |= (node->kind == ACCEL__NODE_CALL && node->symbol->has_atomics) ||
-              (node->kind == ACCEL__NODE_BUILTIN && (accel__builtin_is_atomic(node->builtin) ||
-                                                     node->builtin->rule == ACCEL__RULE_FENCE));
-    if (!*found)
-        accel__walk_children(node, find_communication, found);
-}
-
 static void open_loops(accel__emitter *emitter, bool independent)
 {
     const accel__plan *plan = emitter->plan;
@@ -80,16 +70,13 @@ static void declare_needed(accel__emitter *emitter, uint32_t region)
 static void open_region(accel__emitter *emitter, uint32_t region, accel__node *first,
                         accel__node *last)
 {
-    bool communicates = false;
     for (accel__node *at = first;; at = at->next) {
-        if (at->region == region || first == last) {
-            find_communication(at, &communicates);
+        if (at->region == region || first == last)
             mark_needed(at, NULL);
-        }
         if (at == last)
             break;
     }
-    open_loops(emitter, !communicates);
+    open_loops(emitter, accel__emit_is_independent(first, last, region));
     if (has_masks(emitter->plan))
         accel__emit(emitter, "if (accel_s[accel_i] != 0)\n    continue;\n");
     declare_needed(emitter, region);

@@ -24,14 +24,6 @@ static void emit_condition(accel__emitter *emitter, const accel__node *condition
     accel__emit(emitter, ")");
 }
 
-/* Also keeps a wide form of unsigned ids, which subscripts use. */
-static void emit_wide(accel__emitter *emitter, const accel__symbol *symbol)
-{
-    accel__emit(emitter, "const long w_%s_%u = ", symbol->name, symbol->id);
-    accel__emit_expression(emitter, accel__plan_id_of(symbol->init));
-    accel__emit(emitter, ";\n");
-}
-
 static void emit_declare(accel__emitter *emitter, const accel__node *node)
 {
     const accel__symbol *symbol = node->symbol;
@@ -48,8 +40,6 @@ static void emit_declare(accel__emitter *emitter, const accel__node *node)
         accel__emit_converted(emitter, symbol->type, symbol->init);
     }
     accel__emit(emitter, ";\n");
-    if (emitter->plan != NULL && symbol->in_bound)
-        emit_wide(emitter, symbol);
 }
 
 static void emit_for(accel__emitter *emitter, const accel__node *node)

@@ -461,6 +461,8 @@ static const accel__type *parse_array_suffix(accel__parser *parser, const accel_
 static void parse_nested(accel__parser *parser, const accel__type *base, accel__declarator *out)
 {
     const accel__token *open = accel__parse_expect(parser, "(");
+    if (accel__parse_at(parser, "("))
+        accel__parse_fail_at(parser, open, "this declarator is too involved");
     accel__type *placeholder = accel__parse_take(parser, sizeof *placeholder);
     placeholder->kind = ACCEL__TYPE_INT;
     accel__declarator inner;

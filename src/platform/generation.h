@@ -5,6 +5,7 @@
 #define ACCEL_PLATFORM_GENERATION_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Points at a static zero until the page is there. */
@@ -19,6 +20,15 @@ static inline uint32_t accel__generation(void)
     const uint32_t value = atomic_load_explicit(
         atomic_load_explicit(&accel__generation_cell, memory_order_acquire), memory_order_acquire);
     return value != 0 ? value : accel__generation_renew();
+}
+
+/* Whether this is still the process of that number: less work than comparing the two. `number` is one that
+ * accel__generation gave. */
+static inline bool accel__generation_is(uint32_t number)
+{
+    return atomic_load_explicit(
+               atomic_load_explicit(&accel__generation_cell, memory_order_acquire),
+               memory_order_acquire) == number;
 }
 
 #endif

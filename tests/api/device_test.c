@@ -436,8 +436,7 @@ static void test_bad_devices_everywhere(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         accel_device_info info = {.struct_size = sizeof info, .kind = ACCEL_DEVICE_KIND_GPU};
-        accel_device_capability capability = {.struct_size = sizeof capability,
-                                              .compute_units = 9};
+        accel_device_capability capability = {.struct_size = sizeof capability, .compute_units = 9};
         size_t free_bytes = 1;
         size_t total = 1;
         accel_stream *stream = (accel_stream *)&info;

@@ -189,8 +189,7 @@ static void test_unknown_backend_of_a_deferred_call(void **state)
     (void)state;
     int called = 0;
     NOT_FOUND(accel_lazy_call, NO_BACKEND, never, &called, NULL);
-    const accel_lazy_options options = {.struct_size = sizeof options,
-                                        .kind = (accel_lazy_kind)3};
+    const accel_lazy_options options = {.struct_size = sizeof options, .kind = (accel_lazy_kind)3};
     INVALID(accel_lazy_call, test_cpu(), never, &called, &options);
     assert_int_equal(called, 0);
 }

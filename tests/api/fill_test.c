@@ -36,11 +36,10 @@ static void test_from_the_middle(void **state)
     OK(accel_fill(memory + 40, pattern, 8, 8, NULL));
     OK(accel_copy(back, memory, 64, NULL));
     OK(accel_stream_synchronize(NULL));
-    const unsigned char expected[64] = {[3] = 1,  [4] = 1,  [5] = 1,  [6] = 1,  [7] = 1,
-                                        [10] = 1, [11] = 2, [12] = 1, [13] = 2, [20] = 1,
-                                        [21] = 2, [22] = 3, [23] = 4, [24] = 1, [25] = 2,
-                                        [26] = 3, [27] = 4, [40] = 1, [41] = 2, [42] = 3,
-                                        [43] = 4, [44] = 5, [45] = 6, [46] = 7, [47] = 8};
+    const unsigned char expected[64] = {
+        [3] = 1,  [4] = 1,  [5] = 1,  [6] = 1,  [7] = 1,  [10] = 1, [11] = 2, [12] = 1, [13] = 2,
+        [20] = 1, [21] = 2, [22] = 3, [23] = 4, [24] = 1, [25] = 2, [26] = 3, [27] = 4, [40] = 1,
+        [41] = 2, [42] = 3, [43] = 4, [44] = 5, [45] = 6, [46] = 7, [47] = 8};
     assert_memory_equal(back, expected, 64);
 }
 

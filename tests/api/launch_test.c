@@ -121,7 +121,10 @@ static const accel_cpu_kernel table[] = {
      .params = look_params,
      .param_count = 1,
      .required_block = {8, 2, 1}},
-    {.name = "pointer_is_null", .function = pointer_is_null, .params = look_params, .param_count = 1},
+    {.name = "pointer_is_null",
+     .function = pointer_is_null,
+     .params = look_params,
+     .param_count = 1},
 };
 enum { TABLE_SIZE = sizeof table / sizeof table[0] };
 
@@ -201,8 +204,10 @@ static void test_wrong_tables_are_refused(void **state)
     const accel_cpu_kernel empty_name = {.name = "", .function = look};
     const accel_cpu_kernel no_function = {.name = "x"};
     const accel_cpu_kernel no_params = {.name = "x", .function = look, .param_count = 1};
-    const accel_cpu_kernel twins[] = {{.name = "x", .function = look}, {.name = "x", .function = look}};
-    const accel_param no_kind[] = {{.name = "p", .type = ACCEL_DATA_TYPE_U32, .lanes = 1, .size = 4}};
+    const accel_cpu_kernel twins[] = {{.name = "x", .function = look},
+                                      {.name = "x", .function = look}};
+    const accel_param no_kind[] = {
+        {.name = "p", .type = ACCEL_DATA_TYPE_U32, .lanes = 1, .size = 4}};
     const accel_param no_size[] = {{.name = "p", .kind = ACCEL_PARAM_KIND_VALUE, .lanes = 1}};
     const accel_cpu_kernel kindless = {
         .name = "x", .function = look, .params = no_kind, .param_count = 1};
@@ -259,7 +264,7 @@ static void expect_blocks(const accel_launch_shape *shape, uint64_t blocks)
 static void test_each_block_runs_once(void **state)
 {
     (void)state;
-    const uint64_t grids[][3] = {{1, 1, 1},    {2, 1, 1},   {1, 7, 1},    {1, 1, 5},
+    const uint64_t grids[][3] = {{1, 1, 1},    {2, 1, 1},    {1, 7, 1},    {1, 1, 5},
                                  {3, 5, 7},    {1000, 1, 1}, {1, 1000, 1}, {99999, 1, 1},
                                  {64, 64, 16}, {17, 1, 31}};
     for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++) {
@@ -496,8 +501,8 @@ static void test_arguments_have_a_limit(void **state)
     OK(launch(kernel, &one, right, 1));
     OK(accel_stream_synchronize(stream));
     accel_module_release(made);
-    const accel_status status =
-        accel_module_create_from_functions(test_cpu_device(0), &kernels[1], 1, &made);
+    const accel_status status = accel_module_create_from_functions(test_cpu_device(0), &kernels[1],
+                                                                   1, &made);
     if (status != ACCEL_OK) /* refused early is as good */
         return;
     OK(accel_module_get_kernel(made, "over", &kernel));

@@ -74,17 +74,17 @@ static int in_order(void *user)
 static int seeds(void *user)
 {
     (void)user;
-    queue(ACCEL_LAZY_KIND_SEED, 1);      /* dropped by 2 */
-    queue(ACCEL_LAZY_KIND_SEED_ALL, 2);  /* stays: 3 is of one device */
-    queue(ACCEL_LAZY_KIND_SEED, 3);      /* dropped by 4 */
-    queue(ACCEL_LAZY_KIND_SEED, 4);      /* stays: an ordinary call is next */
+    queue(ACCEL_LAZY_KIND_SEED, 1);     /* dropped by 2 */
+    queue(ACCEL_LAZY_KIND_SEED_ALL, 2); /* stays: 3 is of one device */
+    queue(ACCEL_LAZY_KIND_SEED, 3);     /* dropped by 4 */
+    queue(ACCEL_LAZY_KIND_SEED, 4);     /* stays: an ordinary call is next */
     queue(ACCEL_LAZY_KIND_ORDINARY, 5);
-    queue(ACCEL_LAZY_KIND_SEED_ALL, 6);  /* dropped by 8 */
-    queue(ACCEL_LAZY_KIND_SEED, 7);      /* dropped by 8 */
+    queue(ACCEL_LAZY_KIND_SEED_ALL, 6); /* dropped by 8 */
+    queue(ACCEL_LAZY_KIND_SEED, 7);     /* dropped by 8 */
     queue(ACCEL_LAZY_KIND_SEED_ALL, 8);
     queue(ACCEL_LAZY_KIND_ORDINARY, 9);
     CHECK_QUIET(accel_set_device_index(test_cpu_device(1)) == ACCEL_OK);
-    queue(ACCEL_LAZY_KIND_SEED, 10);     /* stays: 11 is of the other device */
+    queue(ACCEL_LAZY_KIND_SEED, 10); /* stays: 11 is of the other device */
     CHECK_QUIET(accel_set_device_index(test_cpu_device(0)) == ACCEL_OK);
     queue(ACCEL_LAZY_KIND_SEED, 11);
     CHECK_QUIET(accel_initialize(test_cpu()) == ACCEL_OK);
@@ -295,6 +295,41 @@ static int the_count_is_frozen(void *user)
     return 0;
 }
 
+static int work_a_little(void *user)
+{
+    (void)user;
+    accel_stream *stream = NULL;
+    void *memory = NULL;
+    uint32_t back = 0;
+    CHECK_QUIET(accel_stream_create(test_cpu_device(0), NULL, &stream) == ACCEL_OK);
+    CHECK_QUIET(accel_memory_alloc(stream, 4, NULL, &memory) == ACCEL_OK);
+    CHECK_QUIET(accel_fill(memory, "\7\0\0", 4, 4, stream) == ACCEL_OK);
+    CHECK_QUIET(accel_copy(&back, memory, 4, stream) == ACCEL_OK);
+    CHECK_QUIET(accel_stream_synchronize(stream) == ACCEL_OK && back == 7);
+    CHECK_QUIET(accel_memory_free(memory) == ACCEL_OK);
+    accel_stream_release(stream);
+    return 0;
+}
+
+static accel_status fork_inside(accel_device device, void *user)
+{
+    (void)device;
+    *(int *)user = test_in_child(work_a_little, NULL, 20);
+    return ACCEL_OK;
+}
+
+/* A deferred call forks: the child's thread was starting the backend, and the child goes on alone. */
+static int fork_in_a_deferred_call(void *user)
+{
+    (void)user;
+    int result = -1;
+    CHECK_QUIET(accel_lazy_call(test_cpu(), fork_inside, &result, NULL) == ACCEL_OK);
+    queue(ACCEL_LAZY_KIND_ORDINARY, 1);
+    CHECK_QUIET(accel_initialize(test_cpu()) == ACCEL_OK);
+    CHECK_QUIET(result == 0 && ran.count == 1);
+    return work_a_little(NULL);
+}
+
 #define IN_A_CHILD(name)                                                                           \
     static void test_##name(void **state)                                                          \
     {                                                                                              \
@@ -312,6 +347,7 @@ IN_A_CHILD(queued_over_a_fork)
 IN_A_CHILD(sixteen_threads)
 IN_A_CHILD(shut_down_and_again)
 IN_A_CHILD(the_count_is_frozen)
+IN_A_CHILD(fork_in_a_deferred_call)
 
 int main(void)
 {
@@ -327,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_sixteen_threads),
         cmocka_unit_test(test_shut_down_and_again),
         cmocka_unit_test(test_the_count_is_frozen),
+        cmocka_unit_test(test_fork_in_a_deferred_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

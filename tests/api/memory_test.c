@@ -95,9 +95,10 @@ static void test_too_large(void **state)
     (void)state;
     accel_device_capability capability = {.struct_size = sizeof capability};
     OK(accel_get_device_capability(test_cpu_device(0), &capability));
-    const size_t sizes[] = {SIZE_MAX,         SIZE_MAX - 1,       SIZE_MAX - 511,
-                            SIZE_MAX / 2 + 1, (size_t)1 << 62,    (size_t)PTRDIFF_MAX,
-                            (size_t)1 << 50,  (size_t)capability.max_allocation + 1};
+    const size_t sizes[] = {SIZE_MAX,        SIZE_MAX - 1,
+                            SIZE_MAX - 511,  SIZE_MAX / 2 + 1,
+                            (size_t)1 << 62, (size_t)PTRDIFF_MAX,
+                            (size_t)1 << 50, (size_t)capability.max_allocation + 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         void *memory = &memory;
         const accel_status status = accel_memory_alloc(NULL, sizes[i], NULL, &memory);
@@ -172,8 +173,8 @@ static void test_free_refuses_what_is_no_allocation(void **state)
     (void)state;
     unsigned char *memory = allocate(NULL, 4096);
     int local = 0;
-    const void *const wrong[] = {memory + 1, memory + 512, memory + 4095, memory + 4096, &local,
-                                 (const void *)8};
+    const void *const wrong[] = {memory + 1,    memory + 512, memory + 4095,
+                                 memory + 4096, &local,       (const void *)8};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         FAILS(accel_memory_free((void *)wrong[i]), ACCEL_ERROR_INVALID_ARGUMENT,
               "accel_memory_free");

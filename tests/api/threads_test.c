@@ -42,7 +42,7 @@ static void run_all(void *(*entry)(void *), worker *workers)
     {                                                                                              \
         (void)state;                                                                               \
         static worker workers[THREADS];                                                            \
-        run_all(name##_entry, workers);                                                      \
+        run_all(name##_entry, workers);                                                            \
     }
 
 /* All queue on one stream: nothing is lost, and each thread's own work is in its order. */
@@ -219,6 +219,61 @@ static int streams_come_and_go(worker *self)
 }
 THREAD_TEST(streams_come_and_go)
 
+/* accel_shutdown is no end: who works meanwhile goes on working. */
+static int shutdown_meanwhile(worker *self)
+{
+    const uint32_t zero = 0;
+    for (uint32_t i = 0; i < ROUNDS / 3; i++) {
+        if (self->number == 0) {
+            CHECK_QUIET(accel_shutdown() == ACCEL_OK);
+            continue;
+        }
+        accel_stream *stream = NULL;
+        void *memory = NULL;
+        uint32_t back = 0;
+        CHECK_QUIET(accel_stream_create(test_cpu_device(1), NULL, &stream) == ACCEL_OK);
+        CHECK_QUIET(accel_memory_alloc(stream, 4, NULL, &memory) == ACCEL_OK);
+        CHECK_QUIET(accel_fill(memory, &zero, 4, 4, stream) == ACCEL_OK);
+        CHECK_QUIET(test_launch_add(&on[1], stream, memory, 1, i) == ACCEL_OK);
+        CHECK_QUIET(accel_copy(&back, memory, 4, stream) == ACCEL_OK);
+        CHECK_QUIET(accel_stream_synchronize(stream) == ACCEL_OK && back == i);
+        CHECK_QUIET(accel_memory_free(memory) == ACCEL_OK);
+        accel_stream_release(stream);
+    }
+    return 0;
+}
+THREAD_TEST(shutdown_meanwhile)
+
+/* An event that is not bound yet, recorded by all at once: one device gets it, the others are told. */
+static accel_event *unbound;
+static _Atomic(uint32_t) bound_by;
+
+static int binding(worker *self)
+{
+    const int32_t mine = (int32_t)(self->number & 1);
+    accel_stream *stream = NULL;
+    accel_device device;
+    CHECK_QUIET(accel_stream_default(test_cpu_device(mine), &stream) == ACCEL_OK);
+    const accel_status status = accel_event_record(unbound, stream);
+    CHECK_QUIET(status == ACCEL_OK || status == ACCEL_ERROR_MISMATCH);
+    CHECK_QUIET(accel_event_get_device(unbound, &device) == ACCEL_OK);
+    CHECK_QUIET((device.index == mine) == (status == ACCEL_OK));
+    atomic_fetch_or(&bound_by, status == ACCEL_OK ? 1u << mine : 0u);
+    return accel_event_synchronize(unbound) != ACCEL_OK;
+}
+THREAD_TEST(binding)
+
+static void test_an_event_is_bound_once(void **state)
+{
+    for (int turn = 0; turn < 100; turn++) {
+        bound_by = 0;
+        OK(accel_event_create(ACCEL_DEVICE(test_cpu(), ACCEL_INDEX_NONE), NULL, &unbound));
+        test_binding(state);
+        assert_true(bound_by == 1 || bound_by == 2);
+        accel_event_release(unbound);
+    }
+}
+
 /* Modules come and go while other threads launch. */
 static int modules(worker *self)
 {
@@ -256,11 +311,17 @@ int main(void)
 {
     test_environment(2);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_stream), cmocka_unit_test(test_the_log_of_one_stream),
-        cmocka_unit_test(test_own_streams), cmocka_unit_test(test_one_event),
-        cmocka_unit_test(test_memory_of_all), cmocka_unit_test(test_own_current),
-        cmocka_unit_test(test_references), cmocka_unit_test(test_streams_come_and_go),
+        cmocka_unit_test(test_one_stream),
+        cmocka_unit_test(test_the_log_of_one_stream),
+        cmocka_unit_test(test_own_streams),
+        cmocka_unit_test(test_one_event),
+        cmocka_unit_test(test_memory_of_all),
+        cmocka_unit_test(test_own_current),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_streams_come_and_go),
         cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_shutdown_meanwhile),
+        cmocka_unit_test(test_an_event_is_bound_once),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }

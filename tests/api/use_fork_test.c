@@ -330,6 +330,84 @@ static void test_a_grandchild_of_a_child_that_only_asked(void **state)
     assert_int_equal(test_in_child(ask_then_child, NULL, 30), 0);
 }
 
+/* ---- threads and forks in odd places ---- */
+
+static void *work_in_a_thread(void *user)
+{
+    accel_stream *own = NULL;
+    int *result = user;
+    *result = 1;
+    if (accel_stream_create(test_cpu_device(0), NULL, &own) != ACCEL_OK)
+        return NULL;
+    *result = work_on(own, &kernels) != 0 || work_on(stream, &kernels) != 0;
+    accel_stream_release(own);
+    return NULL;
+}
+
+static int many_threads(void *user)
+{
+    (void)user;
+    pthread_t threads[8];
+    int results[8];
+    for (int i = 0; i < 8; i++)
+        CHECK_QUIET(pthread_create(&threads[i], NULL, work_in_a_thread, &results[i]) == 0);
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 8; i++)
+        CHECK_QUIET(results[i] == 0);
+    return 0;
+}
+
+static void test_many_threads_are_first_in_the_child(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(test_in_child(many_threads, NULL, 20), 0);
+    assert_int_equal(many_threads(NULL), 0);
+}
+
+static void *fork_in_a_thread(void *user)
+{
+    *(int *)user = test_in_child(use_everything, NULL, 20);
+    return NULL;
+}
+
+static void test_a_fork_in_another_thread(void **state)
+{
+    (void)state;
+    int result = -1;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, fork_in_a_thread, &result), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(result, 0);
+}
+
+static int look_from_a_callback(void *user)
+{
+    (void)user;
+    int32_t count = 0;
+    CHECK_QUIET(accel_device_count(test_cpu(), &count) == ACCEL_OK && count == 1);
+    CHECK_QUIET(accel_stream_synchronize(stream) == ACCEL_ERROR_IN_CALLBACK);
+    return 0;
+}
+
+static void fork_in_a_callback(accel_stream *on, accel_status status, void *user)
+{
+    (void)on;
+    (void)status;
+    *(int *)user = test_in_child(look_from_a_callback, NULL, 20);
+}
+
+static void test_a_fork_in_a_callback(void **state)
+{
+    (void)state;
+    int result = -1;
+    OK(accel_stream_add_callback(stream, fork_in_a_callback, &result));
+    OK(accel_stream_synchronize(stream));
+    assert_int_equal(result, 0);
+    assert_int_equal(use_everything(NULL), 0);
+}
+
 /* ---- while others work ---- */
 
 static _Atomic(bool) stop;
@@ -382,17 +460,20 @@ static int quick_look(void *user) /* B36 */
 static void test_forks_while_others_work(void **state)
 {
     (void)state;
-    pthread_t threads[4];
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    const char *wanted = getenv("TEST_FORKS"); /* the long run: 1000 */
+    const int forks = wanted != NULL ? atoi(wanted) : 100;
     int bad = 0;
     stop = false;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work_all_the_time, NULL), 0);
-    for (int i = 0; i < 150; i++)
+    for (int i = 0; i < forks; i++)
         bad += test_in_child(quick_look, NULL, 20) != 0;
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < forks / 2; i++)
         bad += test_in_child(use_everything, NULL, 20) != 0;
     stop = true;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(bad, 0);
     assert_int_equal(use_everything(NULL), 0);
@@ -468,6 +549,9 @@ int main(void)
         cmocka_unit_test(test_a_hundred_children_at_once),
         cmocka_unit_test(test_children_of_children),
         cmocka_unit_test(test_a_grandchild_of_a_child_that_only_asked),
+        cmocka_unit_test(test_many_threads_are_first_in_the_child),
+        cmocka_unit_test(test_a_fork_in_another_thread),
+        cmocka_unit_test(test_a_fork_in_a_callback),
         cmocka_unit_test(test_forks_while_others_work),
         cmocka_unit_test(test_the_childs_thread_keeps_what_is_current),
         cmocka_unit_test(test_a_failed_stream_stays_failed),

@@ -19,18 +19,37 @@ same "$(json problems)" 0 problems
 [ "$(json devices.0.capability.compute_units)" -ge 1 ] || fail "compute_units"
 [ "$(json devices.0.total_memory)" -ge 1048576 ] || fail "total_memory"
 
-# two devices; 200 devices; none
+# two devices; the most there can be
 expect 0 env ACCEL_CPU_DEVICES=2 "$ACCEL" list
 has "cpu:1 "
 expect 0 env ACCEL_CPU_DEVICES=2 "$ACCEL" list --json
 same "$(json devices)" 2 "ACCEL_CPU_DEVICES=2"
 [ "$(json devices.0.uuid)" != "$(json devices.1.uuid)" ] || fail "two devices of one UUID"
 
+expect 0 env ACCEL_CPU_DEVICES=64 "$ACCEL" list
+has "cpu:63 "
+same "$(grep -c '^cpu:' .out)" 64 "64 devices"
+
+# none, and why
+for setting in ACCEL_CPU_DEVICES=65 ACCEL_CPU_DEVICES=0 ACCEL_CPU_DEVICES=x ACCEL_BACKENDS=nosuch; do
+    expect 0 env $setting "$ACCEL" list
+    same "$(cat .out)" "DEVICE NAME KIND MEMORY UNITS DRIVER" "an empty list"
+    says "${setting%=*}"
+    expect 0 env $setting "$ACCEL" list --json
+    same "$(json devices)" 0 "devices with $setting"
+    same "$(json backends.0.name) $(json backends.0.device_count)" "cpu 0" "the backend with $setting"
+    case $(json backends.0.reason) in *${setting%=*}*) ;; *) fail "no reason" ;; esac
+    expect 1 env $setting "$ACCEL" run scale.cl -g 1
+done
+refused 1 "ACCEL_BACKEND" env ACCEL_BACKEND=nosuch "$ACCEL" run scale.cl -g 1
+
 # everything listed can be opened, and nothing else
 printf '__kernel void nothing(void)\n{\n}\n' > nothing.cl
 for name in $names; do
     expect 0 "$ACCEL" run nothing.cl -d "$name" -g 1 -l 1
 done
+expect 0 env ACCEL_CPU_DEVICES=64 "$ACCEL" run nothing.cl -d cpu:63 -g 1 -l 1 --json
+same "$(json device)" cpu:63 "the last of many devices"
 expect 0 env ACCEL_CPU_DEVICES=2 "$ACCEL" run nothing.cl -d cpu:1 -g 1 -l 1 --json
 same "$(json device)" cpu:1 "the device that ran"
 expect 0 "$ACCEL" run nothing.cl -d cpu -g 1 -l 1 --json

@@ -251,6 +251,20 @@ slow=$(json times.kernel_total_ns)
 expect 0 "$ACCEL" run slow.cl -g 1 --json u32:3 out:out.npy:u32
 [ "$slow" -gt "$(json times.kernel_total_ns)" ] && [ "$slow" -gt 1000000 ] || fail "times are not real"
 
+# ---- what an object or driver prints is no result ----
+
+chatty=$BUILD_DIR/tests/cli/libchatty_kernel.so
+expect 0 "$ACCEL" run "$chatty" -g 2 out:out.npy:i32[2]
+same "$(values d4 out.npy)" "42 42" "a chatty kernel"
+[ ! -s .out ] || fail "a kernel's words on standard output"
+says "printf: loaded"
+says "write: running"
+says "printf: ending"
+expect 0 "$ACCEL" run "$chatty" -g 2 --json out:out.npy:i32[2]
+same "$(json kernel)" chat "the one document beside a chatty kernel"
+expect 1 "$ACCEL" run "$chatty:nosuch" -g 2 --json out:out.npy:i32[2]
+case $(json error) in *"it has chat"*) ;; *) fail "the document of a failure" ;; esac
+
 # ---- with numpy, where it is there: it reads what we write, and we read what it writes ----
 
 if python3 -c 'import numpy' 2> /dev/null; then

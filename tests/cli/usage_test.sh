@@ -83,6 +83,17 @@ for command in "list" "list --json" "list --help" "run --help" "--help" "--versi
     exec 3>&-
 done
 
+# closed standard files: no file of ours gets their numbers
+integers 4 7 | npy i.npy '<i4' '(1,)'
+checks=$((checks + 1))
+"$ACCEL" run scale.cl -g 1 inout:i.npy:o.npy i32:6 <&- >&- 2>&-
+same $? 0 "status with all standard files closed"
+same "$(values d4 o.npy)" 42 "the result with all standard files closed"
+"$ACCEL" run scale.cl -g 1 --json inout:i.npy:o.npy i32:5 <&- >&- 2>&-
+same $? 1 "status of --json with all standard files closed"
+same "$(values d4 o.npy)" 42 "the old result after a failure"
+rm i.npy o.npy
+
 # a message stays one line whatever a name has in it
 refused 1 "two?lines" "$ACCEL" run "$(printf 'two\nlines')" -g 1
 

@@ -14,9 +14,9 @@
 enum { DEVICES_MAX = 256, TEST_LIMIT_SECONDS = 120 };
 
 static const cf_test *const topics[] = {
-    cf_device_tests, cf_stream_tests,   cf_event_tests,    cf_memory_tests,
-    cf_copy_tests,   cf_fill_tests,     cf_kernel_tests,   cf_callback_tests,
-    cf_error_tests,  cf_lifecycle_tests, cf_thread_tests,  cf_fork_tests,
+    cf_device_tests, cf_stream_tests,    cf_event_tests,  cf_memory_tests,
+    cf_copy_tests,   cf_fill_tests,      cf_kernel_tests, cf_callback_tests,
+    cf_error_tests,  cf_lifecycle_tests, cf_thread_tests, cf_fork_tests,
 };
 enum { TOPICS = sizeof topics / sizeof topics[0] };
 
@@ -167,9 +167,12 @@ static const char usage[] =
     "      --exceptions FILE  failures that are known: BACKEND TEST REASON, one a line\n";
 
 static const struct option long_options[] = {
-    {"device", required_argument, NULL, 'd'}, {"list", no_argument, NULL, 'l'},
-    {"filter", required_argument, NULL, 'f'}, {"json", no_argument, NULL, 'j'},
-    {"exceptions", required_argument, NULL, 'e'}, {"help", no_argument, NULL, 'h'},
+    {"device", required_argument, NULL, 'd'},
+    {"list", no_argument, NULL, 'l'},
+    {"filter", required_argument, NULL, 'f'},
+    {"json", no_argument, NULL, 'j'},
+    {"exceptions", required_argument, NULL, 'e'},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 

@@ -17,16 +17,16 @@ typedef struct cf_gate cf_gate;
 typedef struct cf_run {
     accel_device device;
     accel_device_capability capability;
-    bool is_cpu;               /* the backend of this name, where kernels can be C functions */
-    bool has_other;            /* another device of the same backend */
+    bool is_cpu;    /* the backend of this name, where kernels can be C functions */
+    bool has_other; /* another device of the same backend */
     accel_device other;
-    const accel_device *all;   /* every device of every backend */
+    const accel_device *all; /* every device of every backend */
     size_t all_count;
-    accel_stream *stream;      /* new for each test */
+    accel_stream *stream; /* new for each test */
     /* Kernels, where there is a way to have some (cf_has_kernels). */
     accel_module *module;
-    accel_kernel *add;         /* (u32 *data, u32 value, u32 count) */
-    bool has_gate;             /* work can be held for certain (cf_hold) */
+    accel_kernel *add; /* (u32 *data, u32 value, u32 count) */
+    bool has_gate;     /* work can be held for certain (cf_hold) */
     accel_kernel *gate_kernel;
     cf_gate *gate;
     cf_result result;

@@ -63,14 +63,12 @@ static int child_that_works(cf_run *run, given *inherited)
         accel_copy(back, memory, 64, made) != ACCEL_OK ||
         accel_stream_synchronize(made) != ACCEL_OK || back[0] != 0x17)
         return 24;
-    if (cf_has_kernels(run) &&
-        (cf_launch_add(run, made, memory, 1, 16) != ACCEL_OK ||
-         accel_copy(back, memory, 64, made) != ACCEL_OK ||
-         accel_stream_synchronize(made) != ACCEL_OK || back[0] != 0x18))
+    if (cf_has_kernels(run) && (cf_launch_add(run, made, memory, 1, 16) != ACCEL_OK ||
+                                accel_copy(back, memory, 64, made) != ACCEL_OK ||
+                                accel_stream_synchronize(made) != ACCEL_OK || back[0] != 0x18))
         return 25;
     accel_stream_release(made);
-    return accel_memory_free(memory) == ACCEL_OK &&
-                   accel_memory_free(inherited->memory) == ACCEL_OK
+    return accel_memory_free(memory) == ACCEL_OK && accel_memory_free(inherited->memory) == ACCEL_OK
                ? 0
                : 26;
 }

@@ -343,8 +343,7 @@ static void functions(cf_run *run)
     const accel_cpu_kernel table = {.name = "nothing", .function = nothing};
     accel_module *module = NULL;
     accel_kernel *kernel = NULL;
-    const accel_status status =
-        accel_module_create_from_functions(run->device, &table, 1, &module);
+    const accel_status status = accel_module_create_from_functions(run->device, &table, 1, &module);
     if (!run->is_cpu)
         CHECK(status == ACCEL_ERROR_MISMATCH || status == ACCEL_ERROR_UNSUPPORTED);
     if (!run->has_gate)

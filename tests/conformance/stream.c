@@ -143,8 +143,7 @@ static void priorities(cf_run *run)
     const int32_t highest = run->capability.priority_highest;
     const int32_t wanted[] = {0, -1, 1, INT32_MIN, INT32_MAX, lowest, highest};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        const accel_stream_options options = {.struct_size = sizeof options,
-                                              .priority = wanted[i]};
+        const accel_stream_options options = {.struct_size = sizeof options, .priority = wanted[i]};
         accel_stream *stream = NULL;
         int32_t priority = 77;
         OK(accel_stream_create(run->device, &options, &stream));

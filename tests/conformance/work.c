@@ -64,8 +64,8 @@ static const char source[] = "__kernel void add(__global uint *data, uint value,
 /* Source that does not compile is the failure of the tests of source, not of every other one. */
 static accel_status load(cf_run *run)
 {
-    accel_status status =
-        accel_module_create_from_functions(run->device, functions, 2, &run->module);
+    accel_status status = accel_module_create_from_functions(run->device, functions, 2,
+                                                             &run->module);
     run->has_gate = status == ACCEL_OK;
     if (run->has_gate) {
         status = accel_module_get_kernel(run->module, "gate", &run->gate_kernel);

@@ -59,7 +59,7 @@ static accel_status count(mock_call call, const char *function)
         continue;
     if (left == 0)
         return ACCEL_OK;
-    return accel__fail_vendor(call == MOCK_START ? ACCEL_ERROR_START_FAILED
+    return accel__fail_vendor(call == MOCK_START   ? ACCEL_ERROR_START_FAILED
                               : call == MOCK_ALLOC ? ACCEL_ERROR_OUT_OF_MEMORY
                                                    : ACCEL_ERROR_DEVICE_FAILED,
                               "mock", function, MOCK_VENDOR_CODE, MOCK_VENDOR_TEXT,

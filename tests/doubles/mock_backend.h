@@ -46,7 +46,7 @@ typedef struct mock_control {
     _Atomic(unsigned) calls[MOCK_CALLS];
     _Atomic(unsigned) fail[MOCK_CALLS]; /* that many next calls fail */
     _Atomic(unsigned) opened[MOCK_DEVICES_MAX];
-    _Atomic(int) objects; /* native objects and allocations that live now */
+    _Atomic(int) objects;      /* native objects and allocations that live now */
     _Atomic(uint32_t) process; /* of the last call but probe, describe, capability */
 } mock_control;
 

@@ -13,8 +13,11 @@ void test_environment(unsigned devices)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         unsetenv(others[i]);
     const char *mask = getenv("TEST_MASK");
+    const char *threads = getenv("TEST_THREADS");
     if (mask != NULL)
         setenv("ACCEL_MASK", mask, 1);
+    if (threads != NULL)
+        setenv("ACCEL_CPU_THREADS", threads, 1);
 }
 
 static void describe(const char *call, const char *file, int line)
@@ -26,7 +29,8 @@ static void describe(const char *call, const char *file, int line)
                 error.vendor_message);
 }
 
-void test_expect(accel_status got, accel_status wanted, const char *call, const char *file, int line)
+void test_expect(accel_status got, accel_status wanted, const char *call, const char *file,
+                 int line)
 {
     if (got == wanted)
         return;

@@ -19,7 +19,8 @@
 #define EXPECT(call, wanted) test_expect((call), (wanted), #call, __FILE__, __LINE__)
 #define OK(call) EXPECT(call, ACCEL_OK)
 
-void test_expect(accel_status got, accel_status wanted, const char *call, const char *file, int line);
+void test_expect(accel_status got, accel_status wanted, const char *call, const char *file,
+                 int line);
 
 /* The failure that `call` must give, and that the record must say the same: status, the public
  * function's name, and a message. */
@@ -40,7 +41,8 @@ void test_expect_failure(accel_status got, accel_status wanted, const char *func
     } while (0)
 
 /* Before the first accel call of a test program: a known environment with `devices` cpu devices.
- * TEST_MASK becomes ACCEL_MASK: the same test against the core's stand-ins. */
+ * TEST_MASK becomes ACCEL_MASK: the same test against the core's stand-ins. TEST_THREADS becomes
+ * ACCEL_CPU_THREADS. */
 void test_environment(unsigned devices);
 
 /* The cpu backend's number; fails the test where it is missing. */

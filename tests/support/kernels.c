@@ -92,8 +92,8 @@ accel_status test_kernels_load(accel_device device, test_kernels *out_kernels)
 {
     *out_kernels = (test_kernels){0};
     const uint32_t count = sizeof table / sizeof table[0];
-    accel_status status =
-        accel_module_create_from_functions(device, table, count, &out_kernels->module);
+    accel_status status = accel_module_create_from_functions(device, table, count,
+                                                             &out_kernels->module);
     accel_kernel **const targets[] = {&out_kernels->nothing, &out_kernels->add,
                                       &out_kernels->sleep,   &out_kernels->gate,
                                       &out_kernels->append,  &out_kernels->fail};

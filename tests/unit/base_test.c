@@ -322,12 +322,14 @@ static void test_errno_gives_status_and_text(void **state)
     static const struct {
         int code;
         accel_status status;
-    } cases[] = {{ENOMEM, ACCEL_ERROR_OUT_OF_HOST_MEMORY}, {EACCES, ACCEL_ERROR_PERMISSION},
-                 {EPERM, ACCEL_ERROR_PERMISSION},          {ENOENT, ACCEL_ERROR_NOT_FOUND},
-                 {ENOSPC, ACCEL_ERROR_IO},                 {EMFILE, ACCEL_ERROR_SYSTEM}};
+    } cases[] = {{ENOMEM, ACCEL_ERROR_OUT_OF_HOST_MEMORY},
+                 {EACCES, ACCEL_ERROR_PERMISSION},
+                 {EPERM, ACCEL_ERROR_PERMISSION},
+                 {ENOENT, ACCEL_ERROR_NOT_FOUND},
+                 {ENOSPC, ACCEL_ERROR_IO},
+                 {EMFILE, ACCEL_ERROR_SYSTEM}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(accel__fail_errno(cases[i].code, "f", "opening %s", "x"),
-                         cases[i].status);
+        assert_int_equal(accel__fail_errno(cases[i].code, "f", "opening %s", "x"), cases[i].status);
         const accel_error error = record();
         assert_int_equal(error.vendor_code, cases[i].code);
         assert_string_equal(error.vendor_message, strerror(cases[i].code));
@@ -371,8 +373,8 @@ static void test_names_of_statuses(void **state)
         assert_string_equal(accel_status_name((accel_status)unknown[i]), "ACCEL_ERROR_UNKNOWN");
         assert_non_null(accel_status_text((accel_status)unknown[i]));
     }
-    assert_int_equal(accel_version(), ACCEL_VERSION_MAJOR * 10000 + ACCEL_VERSION_MINOR * 100 +
-                                          ACCEL_VERSION_PATCH);
+    assert_int_equal(accel_version(),
+                     ACCEL_VERSION_MAJOR * 10000 + ACCEL_VERSION_MINOR * 100 + ACCEL_VERSION_PATCH);
 }
 
 static void test_data_types(void **state)

@@ -274,10 +274,21 @@ static int use_while_others_did(void)
     return 0;
 }
 
+#if defined(__has_feature)
+#define HAS_ADDRESS_SANITIZER __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define HAS_ADDRESS_SANITIZER 1
+#else
+#define HAS_ADDRESS_SANITIZER 0
+#endif
+
 static void fork_while_other_threads_launch(void **state)
 {
     (void)state;
     enum { THREADS = 3, FORKS = 150 };
+    int worst = 0;
+    if (HAS_ADDRESS_SANITIZER) /* its allocator's locks stay locked in a child */
+        skip();
     pthread_t threads[THREADS];
     accel_native_stream *streams[THREADS];
     shared = cpu_event(&cpu, true);
@@ -286,8 +297,11 @@ static void fork_while_other_threads_launch(void **state)
         streams[i] = cpu_stream(&cpu);
         assert_int_equal(pthread_create(&threads[i], NULL, disturb, streams[i]), 0);
     }
-    for (int i = 0; i < FORKS; i++)
-        expect_success(start_child(use_while_others_did));
+    for (int i = 0; i < FORKS && worst == 0; i++) {
+        const pid_t child = start_child(use_while_others_did);
+        if (child < 0 || waitpid(child, &worst, 0) != child)
+            worst = -1;
+    }
     atomic_store(&stop, 1);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -295,6 +309,7 @@ static void fork_while_other_threads_launch(void **state)
     }
     assert_int_equal(cpu.table->stream.synchronize(cpu.stream), ACCEL_OK);
     cpu.table->event.destroy(shared);
+    assert_int_equal(worst, 0);
 }
 
 /* ---- in a callback ---- */
@@ -340,12 +355,9 @@ static void callback_may_fork(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(child_of_an_idle_parent_works),
-        TEST(child_sees_the_truth),
-        TEST(failure_sticks_in_the_child),
-        TEST(hundred_children_at_once),
-        TEST(fork_while_other_threads_launch),
-        TEST(callback_may_fork),
+        TEST(child_of_an_idle_parent_works),   TEST(child_sees_the_truth),
+        TEST(failure_sticks_in_the_child),     TEST(hundred_children_at_once),
+        TEST(fork_while_other_threads_launch), TEST(callback_may_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

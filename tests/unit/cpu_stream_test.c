@@ -90,7 +90,10 @@ static const accel_cpu_kernel kernels[KERNEL_COUNT] = {
     [NOTHING] = {.name = "nothing", .function = nothing},
     [APPEND] = {.name = "append", .function = append, .params = pointer_params, .param_count = 2},
     [COVER] = {.name = "cover", .function = cover, .params = pointer_params, .param_count = 1},
-    [GATE] = {.name = "gate", .function = wait_for_gate, .params = pointer_params, .param_count = 1},
+    [GATE] = {.name = "gate",
+              .function = wait_for_gate,
+              .params = pointer_params,
+              .param_count = 1},
     [FAIL] = {.name = "break_down", .function = break_down},
     [ARGUMENTS] = {.name = "arguments",
                    .function = arguments,
@@ -171,9 +174,8 @@ static void covers_each_grid_once(void **state)
 {
     (void)state;
     static unsigned char counts[1 << 20];
-    static const uint64_t grids[][3] = {{1, 1, 1},    {2, 1, 1},   {17, 1, 1},
-                                        {3, 5, 7},    {1, 1000, 1}, {100, 100, 100},
-                                        {1 << 20, 1, 1}};
+    static const uint64_t grids[][3] = {{1, 1, 1},    {2, 1, 1},       {17, 1, 1},     {3, 5, 7},
+                                        {1, 1000, 1}, {100, 100, 100}, {1 << 20, 1, 1}};
     void *target = counts;
     const accel_kernel_arg args[] = {ACCEL_ARG_POINTER(target)};
     for (size_t g = 0; g < sizeof grids / sizeof grids[0]; g++)
@@ -489,7 +491,8 @@ static void stops_and_starts_again(void **state)
 static void settings_are_checked(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"0", "1025", "-1", "two", " 1", "1 ", "99999999999999999999"};
+    static const char *const wrong[] = {
+        "0", "1025", "-1", "two", " 1", "1 ", "99999999999999999999"};
     accel_backend_probe probe = {0};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         setenv("ACCEL_CPU_THREADS", wrong[i], 1);

@@ -278,6 +278,85 @@ static void test_device_one_alone_is_opened(void **state)
     expect_only_device_one();
 }
 
+static void *use_default_stream(void *user)
+{
+    accel_stream *stream = NULL;
+    void *memory = NULL;
+    accel_status status = accel_stream_default(device(3), &stream);
+    if (status == ACCEL_OK)
+        status = accel_memory_alloc(stream, 64, NULL, &memory);
+    if (status == ACCEL_OK)
+        status = accel_fill(memory, "", 1, 64, stream);
+    if (status == ACCEL_OK)
+        status = accel_stream_synchronize(stream);
+    accel_memory_free(memory);
+    *(accel_status *)user = status;
+    return NULL;
+}
+
+static void test_sixteen_threads_open_a_device_once(void **state)
+{
+    (void)state;
+    pthread_t threads[16];
+    accel_status results[16];
+    mock.start_ms = 2;
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_default_stream, &results[i]), 0);
+    for (int i = 0; i < 16; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(results[i], ACCEL_OK);
+    }
+    assert_int_equal(mock.calls[MOCK_START], 1);
+    assert_int_equal(mock.opened[3], 1);
+    assert_int_equal(mock.calls[MOCK_STREAM_CREATE] - mock.calls[MOCK_STREAM_DESTROY], 1);
+    assert_int_equal(mock.calls[MOCK_ALLOC], 16);
+    OK(accel_synchronize(device(3)));
+    assert_int_equal(mock.calls[MOCK_FREE], 16);
+}
+
+/* B131: an index is never narrowed. */
+static void test_two_hundred_devices(void **state)
+{
+    (void)state;
+    accel_device_scope scope;
+    accel_stream *stream = NULL;
+    accel_device of;
+    void *memory = NULL;
+    int32_t index = -1;
+    int32_t count = 0;
+    char text[ACCEL_DEVICE_NAME_MAX];
+    accel_pointer_information about = {.struct_size = sizeof about};
+    mock.device_count = 200;
+    OK(accel_device_count(number, &count));
+    assert_int_equal(count, 200);
+    OK(accel_device_index_begin(device(150), &scope));
+    OK(accel_current_device_index(number, &index));
+    assert_int_equal(index, 150);
+    OK(accel_device_format(ACCEL_DEVICE_CURRENT, text, sizeof text, NULL));
+    assert_string_equal(text, "mock:150");
+    OK(accel_stream_create(ACCEL_DEVICE_CURRENT, NULL, &stream));
+    OK(accel_stream_get_device(stream, &of));
+    assert_int_equal(of.index, 150);
+    OK(accel_memory_alloc(stream, 64, NULL, &memory));
+    OK(accel_pointer_info(memory, &about));
+    assert_int_equal(about.device.index, 150);
+    const int32_t others[] = {150 - 128, 128, 149, 199}; /* as bytes would have it */
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_int_equal(mock.opened[others[i]], 0);
+    assert_true(mock.opened[150] == 1);
+    OK(accel_set_device_index(device(199)));
+    EXPECT(accel_set_device_index(device(200)), ACCEL_ERROR_OUT_OF_RANGE);
+    assert_non_null(strstr(accel_last_error_message(), "200"));
+    EXPECT(accel_set_device_index(device(256 + 150)), ACCEL_ERROR_OUT_OF_RANGE);
+    OK(accel_memory_free(memory));
+    accel_stream_release(stream);
+    accel_device_index_end(&scope);
+    start_over(NULL);
+    mock.device_count = 100000; /* more than the limit: the limit */
+    OK(accel_device_count(number, &count));
+    assert_int_equal(count, ACCEL__DEVICE_MAX);
+}
+
 static void test_a_failed_open_is_tried_again(void **state)
 {
     (void)state;
@@ -313,6 +392,8 @@ int main(void)
         FRESH(test_a_long_queue_of_seeds_stays_short),
         FRESH(test_device_one_alone_is_opened),
         FRESH(test_a_failed_open_is_tried_again),
+        FRESH(test_sixteen_threads_open_a_device_once),
+        FRESH(test_two_hundred_devices),
     };
     return cmocka_run_group_tests(tests, add_mock, NULL);
 }

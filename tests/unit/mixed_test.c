@@ -47,6 +47,81 @@ static void test_both_are_there(void **state)
     OK(accel_memory_free(memory));
 }
 
+/* ---- what is current, with two backends ---- */
+
+static accel_backend current_backend(void)
+{
+    accel_device device;
+    OK(accel_current_accelerator(false, &device));
+    assert_int_equal(device.index, ACCEL_INDEX_NONE);
+    return device.backend;
+}
+
+static int32_t current_index(accel_backend backend)
+{
+    int32_t index = -1;
+    OK(accel_current_device_index(backend, &index));
+    return index;
+}
+
+static void test_each_backend_has_its_own_index(void **state)
+{
+    (void)state;
+    assert_int_equal(current_backend(), test_cpu()); /* by rank */
+    OK(accel_set_device_index(mock_device(1)));
+    assert_int_equal(current_backend(), number);
+    assert_int_equal(current_index(number), 1);
+    assert_int_equal(current_index(test_cpu()), 0);
+    assert_int_equal(current_index(ACCEL_BACKEND_CURRENT), 1);
+    accel_device previous;
+    OK(accel_exchange_device(test_cpu_device(0), &previous));
+    assert_int_equal(previous.backend, test_cpu()); /* that backend's previous one */
+    assert_int_equal(current_backend(), test_cpu());
+    assert_int_equal(current_index(number), 1);
+    OK(accel_set_current_accelerator(number));
+    accel_stream *stream = NULL;
+    accel_device device;
+    OK(accel_current_stream(ACCEL_DEVICE_CURRENT, &stream));
+    OK(accel_stream_get_device(stream, &device));
+    assert_true(device.backend == number && device.index == 1);
+    OK(accel_set_device_index(mock_device(0)));
+    OK(accel_set_current_accelerator(ACCEL_BACKEND_NONE));
+    assert_int_equal(current_backend(), test_cpu());
+}
+
+static void test_scopes_over_backends(void **state)
+{
+    (void)state;
+    accel_device_scope scope;
+    accel_stream_scope stream_scope;
+    accel_stream *found = NULL;
+    accel_stream *plain = NULL;
+    OK(accel_device_index_begin(mock_device(1), &scope));
+    assert_int_equal(current_backend(), number);
+    OK(accel_stream_scope_begin(on_cpu, &stream_scope));
+    assert_int_equal(current_backend(), test_cpu());
+    OK(accel_current_stream(ACCEL_DEVICE_CURRENT, &found));
+    assert_ptr_equal(found, on_cpu);
+    OK(accel_set_stream(on_mock));
+    accel_stream_scope_end(&stream_scope);
+    assert_int_equal(current_backend(), number);
+    assert_int_equal(current_index(number), 1);
+    accel_device_index_end(&scope);
+    assert_int_equal(current_backend(), test_cpu());
+    assert_int_equal(current_index(number), 0);
+    OK(accel_stream_default(test_cpu_device(0), &plain));
+    OK(accel_current_stream(test_cpu_device(0), &found));
+    assert_ptr_equal(found, plain);
+    OK(accel_set_current_accelerator(ACCEL_BACKEND_NONE));
+    OK(accel_stream_default(mock_device(0), &plain));
+    OK(accel_current_stream(mock_device(0), &found));
+    if (found != plain) { /* what the body set on a third device is the thread's */
+        assert_ptr_equal(found, on_mock);
+        OK(accel_set_stream(plain));
+    }
+    OK(accel_set_device_index(test_cpu_device(0)));
+}
+
 static void copy_over(size_t size, accel_stream *through)
 {
     unsigned char *source = malloc(size);
@@ -184,7 +259,7 @@ static void test_a_stream_waits_for_an_event_of_the_other_backend(void **state)
     void *there = allocate(on_mock, 4);
     uint32_t back = 0;
     const uint32_t zero = 0;
-    waiting wait = {NULL};
+    waiting wait = {.event = NULL};
     test_gate gate = {0};
     pthread_t thread;
     OK(accel_event_create(test_cpu_device(0), NULL, &wait.event));
@@ -243,8 +318,8 @@ static void test_what_the_mock_lacks_is_unsupported(void **state)
           "accel_event_create");
     FAILS(accel_stream_get_native_handle(on_mock, &handle), ACCEL_ERROR_UNSUPPORTED,
           "accel_stream_get_native_handle");
-    const accel_status status =
-        accel_module_create_from_functions(mock_device(0), &table, 1, &module);
+    const accel_status status = accel_module_create_from_functions(mock_device(0), &table, 1,
+                                                                   &module);
     assert_true(status == ACCEL_ERROR_MISMATCH || status == ACCEL_ERROR_UNSUPPORTED ||
                 status == ACCEL_ERROR_INVALID_ARGUMENT);
     assert_null(module);
@@ -401,6 +476,8 @@ int main(void)
     test_environment(1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_are_there),
+        cmocka_unit_test(test_each_backend_has_its_own_index),
+        cmocka_unit_test(test_scopes_over_backends),
         cmocka_unit_test(test_memory_used_on_a_stream_of_the_other),
         cmocka_unit_test(test_copies_between_backends),
         cmocka_unit_test(test_rows_between_backends),

@@ -242,7 +242,7 @@ void accel__cpu_device_add(accel_native_device *device, accel__cpu_queue *queue)
 void accel__cpu_device_remove(accel_native_device *device, accel__cpu_queue *queue)
 {
     accel__mutex_lock(&device->mutex);
-    if (queue->generation == device->generation) {
+    if (accel__cpu_queue_generation(queue) == device->generation) {
         if (queue->device_previous != NULL)
             queue->device_previous->device_next = queue->device_next;
         else

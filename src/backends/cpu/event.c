@@ -2,9 +2,9 @@
  * that it is on already is one compare-and-swap, asking whether it has passed is four loads.
  *
  * Invariant: (queue, position) is a mark wherever `queue` reads the same before and after `position`.
- * Whoever changes `queue` holds the mutex and has `position` at MOVING meanwhile; each change gives the
- * word another tag, so that it cannot come back to an old value unseen. A reader may look into a queue
- * that was given up a moment ago: queue memory stays queue memory (queue.h). */
+ * Whoever changes `queue` holds the mutex and has it point to `moving` meanwhile, where nothing passes;
+ * each change gives the word another tag, so that it cannot come back to an old value unseen. A reader
+ * may look into a queue that was given up a moment ago: queue memory stays queue memory (queue.h). */
 #include "backends/cpu/event.h"
 
 #include "backends/cpu/execute.h"
@@ -13,19 +13,19 @@
 #include "base/error.h"
 #include "platform/clock.h"
 
-#define MOVING UINT64_MAX
-
 struct accel_native_event {
     _Atomic(uint64_t) queue; /* address << 16 | tag; the queue is counted */
     _Atomic(uint64_t) position;
     _Atomic(uint64_t) time_ns; /* of a timed mark that has passed */
-    accel__mutex mutex;        /* for changes of `queue` and all of timing; taken before a queue's */
+    accel__mutex mutex; /* for changes of `queue` and all of timing; taken before a queue's */
     bool is_timed;
     _Atomic(uint32_t) references; /* the core's, and one per queued stamp */
 };
 
-/* Where events that were never recorded point to; never counted. */
+/* Where events point to that were never recorded (at position 0, which has passed), and those whose queue
+ * is being changed (at any other). Never counted. */
 static accel__cpu_queue nowhere;
+static accel__cpu_queue moving;
 
 static accel__cpu_queue *queue_of(uint64_t word)
 {
@@ -35,6 +35,11 @@ static accel__cpu_queue *queue_of(uint64_t word)
 static uint64_t word_of(accel__cpu_queue *queue, uint64_t previous)
 {
     return (uint64_t)(uintptr_t)queue << 16 | ((previous + 1) & 0xffff);
+}
+
+static bool is_counted(const accel__cpu_queue *queue)
+{
+    return queue != &nowhere && queue != &moving;
 }
 
 static accel_status forked(const char *function)
@@ -63,7 +68,7 @@ void accel__cpu_event_unreference(accel_native_event *event)
     if (atomic_fetch_sub_explicit(&event->references, 1, memory_order_acq_rel) != 1)
         return;
     accel__cpu_queue *queue = queue_of(atomic_load(&event->queue));
-    if (queue != &nowhere)
+    if (is_counted(queue))
         accel__cpu_queue_unreference(queue);
     accel__deallocate(event);
 }
@@ -86,10 +91,10 @@ static accel__cpu_queue *move_mark(accel_native_event *event, accel__cpu_queue *
         return NULL;
     }
     accel__cpu_queue_reference(queue);
-    atomic_exchange(&event->position, MOVING);
-    atomic_store(&event->queue, word_of(queue, word));
-    atomic_store_explicit(&event->position, position, memory_order_release);
-    return old != &nowhere ? old : NULL;
+    atomic_exchange(&event->queue, word_of(&moving, word));
+    atomic_store(&event->position, position);
+    atomic_store_explicit(&event->queue, word_of(queue, word + 1), memory_order_release);
+    return is_counted(old) ? old : NULL;
 }
 
 static void set_mark(accel_native_event *event, accel__cpu_queue *queue, uint64_t position,
@@ -135,7 +140,8 @@ void accel__cpu_event_stamp(accel_native_event *event, accel__cpu_queue *queue, 
     accel__mutex_unlock(&event->mutex);
 }
 
-static accel_status record_slow(accel_native_event *event, accel_native_stream *stream)
+__attribute__((cold, noinline)) static accel_status record_slow(accel_native_event *event,
+                                                                accel_native_stream *stream)
 {
     static const char function[] = "accel_event_record";
     accel__cpu_queue *queue = NULL;
@@ -152,14 +158,12 @@ static accel_status record_slow(accel_native_event *event, accel_native_stream *
 accel_status accel__cpu_event_record(accel_native_event *event, accel_native_stream *stream)
 {
     accel__cpu_queue *queue = atomic_load_explicit(&stream->queue, memory_order_relaxed);
-    uint64_t position = atomic_load_explicit(&event->position, memory_order_acquire);
+    uint64_t position = atomic_load_explicit(&event->position, memory_order_relaxed);
     const uint64_t word = atomic_load_explicit(&event->queue, memory_order_relaxed);
-    if (queue_of(word) == queue && !event->is_timed && position != MOVING &&
-        queue->generation == accel__generation() &&
-        atomic_load_explicit(&queue->status, memory_order_relaxed) == ACCEL_OK &&
+    if (queue_of(word) == queue && !event->is_timed && accel__cpu_queue_is_sound(queue) &&
         atomic_compare_exchange_strong_explicit(&event->position, &position,
-                                                accel__cpu_queue_tail(queue),
-                                                memory_order_release, memory_order_relaxed) &&
+                                                accel__cpu_queue_tail(queue), memory_order_acq_rel,
+                                                memory_order_relaxed) &&
         atomic_load_explicit(&event->queue, memory_order_relaxed) == word)
         return ACCEL_OK;
     return record_slow(event, stream);
@@ -174,7 +178,7 @@ static accel_status capture(accel_native_event *event, const char *function,
     accel__mutex_lock(&event->mutex);
     accel__cpu_queue *queue = queue_of(atomic_load(&event->queue));
     const uint64_t position = atomic_load_explicit(&event->position, memory_order_acquire);
-    const bool is_lost = position == MOVING; /* the thread that moved it is not in this process */
+    const bool is_lost = queue == &moving; /* the thread that moved it is not in this process */
     if (queue == &nowhere)
         queue = NULL;
     else if (!is_lost)
@@ -184,8 +188,7 @@ static accel_status capture(accel_native_event *event, const char *function,
     *out_position = position;
     if (is_lost)
         return forked(function);
-    if (queue == NULL || queue->generation == accel__generation() ||
-        accel__cpu_queue_passed(queue, position))
+    if (queue == NULL || accel__cpu_queue_is_own(queue) || accel__cpu_queue_passed(queue, position))
         return ACCEL_OK;
     accel__cpu_queue_unreference(queue);
     *out_queue = NULL;
@@ -196,13 +199,13 @@ static accel_status capture(accel_native_event *event, const char *function,
 static accel_status failure_before(const accel__cpu_queue *queue, uint64_t position,
                                    const char *function)
 {
-    return atomic_load_explicit(&queue->status, memory_order_acquire) != ACCEL_OK &&
-                   position > queue->failed_position
+    return accel__cpu_queue_status(queue) != ACCEL_OK && position > queue->failed_position
                ? accel__cpu_queue_failure(queue, function)
                : ACCEL_OK;
 }
 
-static accel_status query_slow(accel_native_event *event, bool *out_done)
+__attribute__((cold, noinline)) static accel_status query_slow(accel_native_event *event,
+                                                               bool *out_done)
 {
     static const char function[] = "accel_event_query";
     accel__cpu_queue *queue = NULL;
@@ -211,8 +214,11 @@ static accel_status query_slow(accel_native_event *event, bool *out_done)
     *out_done = status == ACCEL_OK && (queue == NULL || accel__cpu_queue_passed(queue, position));
     if (queue == NULL)
         return status;
-    if (*out_done)
+    if (*out_done) {
         status = failure_before(queue, position, function);
+        *out_done = status == ACCEL_OK;
+    } else
+        accel__cpu_queue_hurry(queue);
     accel__cpu_queue_unreference(queue);
     return status;
 }
@@ -224,7 +230,7 @@ accel_status accel__cpu_event_query(accel_native_event *event, bool *out_done)
     const uint64_t position = atomic_load_explicit(&event->position, memory_order_acquire);
     if (accel__cpu_queue_passed(queue, position) &&
         atomic_load_explicit(&event->queue, memory_order_relaxed) == word &&
-        atomic_load_explicit(&queue->status, memory_order_relaxed) == ACCEL_OK) {
+        accel__cpu_queue_status(queue) == ACCEL_OK) {
         *out_done = true;
         return ACCEL_OK;
     }

@@ -6,6 +6,7 @@
 
 enum {
     LONG_BYTES = 128 * 1024, /* a copy or fill that takes longer than a look at the run queue */
+    ROW = 32,                /* operations */
     STAGGER = 192            /* bytes between the arenas' places in a page */
 };
 
@@ -113,8 +114,8 @@ static bool wait_for_mark(accel__cpu_queue *queue, accel__cpu_slot *slot, uint64
 
 static accel__cpu_drained call_back(accel__cpu_queue *queue, const accel__cpu_slot *slot)
 {
-    slot->call.call((accel_status)atomic_load(&queue->status), slot->call.user);
-    return queue->generation == accel__generation() ? ACCEL__CPU_DRAINED : ACCEL__CPU_FORKED;
+    slot->call.call(accel__cpu_queue_status(queue), slot->call.user);
+    return accel__cpu_queue_is_own(queue) ? ACCEL__CPU_DRAINED : ACCEL__CPU_FORKED;
 }
 
 /* Behind a failure nothing runs but callbacks; what operations hold is let go. */
@@ -177,26 +178,35 @@ static accel__cpu_drained execute_long(accel__cpu_executor *executor, accel__cpu
     return result;
 }
 
+static bool is_ready(accel__cpu_queue *queue, uint64_t position)
+{
+    return atomic_load_explicit(&accel__cpu_queue_slot(queue, position)->sequence,
+                                memory_order_acquire) == position + 1;
+}
+
+/* In a row: fetches what has been queued behind `position`, and nothing that is being written. */
+static void fetch_row(accel__cpu_queue *queue, uint64_t position)
+{
+    const uint64_t tail = accel__cpu_queue_tail(queue);
+    for (uint64_t next = position + 1; next < tail && next <= position + ROW; next++)
+        __builtin_prefetch(accel__cpu_queue_slot(queue, next), 0);
+}
+
+static bool gives_way(const accel__cpu_executor *executor, accel__cpu_queue *queue)
+{
+    return executor->is_worker && (atomic_load_explicit(&queue->claim, memory_order_relaxed) &
+                                   ACCEL__CPU_CLAIM_WANTED) != 0;
+}
+
 accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_queue *queue,
                                     uint64_t limit, uint32_t budget)
 {
     const uint64_t start = atomic_load_explicit(&queue->completed, memory_order_relaxed);
-    const uint64_t tail = accel__cpu_queue_tail(queue);
     uint64_t head = start;
-    for (; head < limit && budget-- > 0; head++) {
+    while (head < limit && head < start + budget && is_ready(queue, head)) {
         accel__cpu_slot *slot = accel__cpu_queue_slot(queue, head);
-        if (atomic_load_explicit(&slot->sequence, memory_order_acquire) != head + 1)
-            break;
-        if (head + ACCEL__CPU_AHEAD < tail) /* not beyond: those lines are being written */
-            __builtin_prefetch(accel__cpu_queue_slot(queue, head + ACCEL__CPU_AHEAD), 0);
-        /* All but the last of a row of short operations are published cheaply. */
-        if (head != start) {
-            atomic_store_explicit(&queue->completed, head, memory_order_release);
-            if (head >= atomic_load_explicit(&queue->next_wake, memory_order_relaxed))
-                accel__cpu_queue_notify(queue);
-        }
         accel__cpu_drained result;
-        if (atomic_load_explicit(&queue->status, memory_order_relaxed) != ACCEL_OK)
+        if (accel__cpu_queue_status(queue) != ACCEL_OK)
             result = skip(queue, slot);
         else if (accel__cpu_takes_long(slot))
             result = execute_long(executor, queue, slot, head);
@@ -204,6 +214,15 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
             result = execute(executor, queue, slot, head, false);
         if (result != ACCEL__CPU_DRAINED)
             return result;
+        head++;
+        /* All but the last of a row of short operations are published cheaply. */
+        atomic_store_explicit(&queue->completed, head, memory_order_release);
+        if (head >= atomic_load_explicit(&queue->next_wake, memory_order_relaxed))
+            accel__cpu_queue_notify(queue);
+        if (gives_way(executor, queue))
+            break;
+        if ((head - start) % ROW == 1 && is_ready(queue, head))
+            fetch_row(queue, head);
     }
     if (head != start)
         settle(queue, head);

@@ -16,6 +16,7 @@ typedef struct accel__cpu_arena {
 typedef struct accel__cpu_executor {
     accel__cpu_arena *arena; /* taken when first needed */
     bool is_worker;
+    uint32_t home; /* which part of a shared job it begins with: 0 for callers */
 } accel__cpu_executor;
 
 /* `size` bytes, 64-byte aligned, until the next call. NULL: no memory. */

@@ -11,11 +11,11 @@ enum {
     TAKEN = 1u,
     OPEN = 2u,
     SLEEPS = 4u,
-    ONE = 8u,         /* thread inside */
+    ONE = 8u, /* thread inside */
     INLINE_PARAMS = 24,
-    SHARE_NS = 5000,  /* less than that is not worth another thread */
-    WAKE_NS = 30000,  /* less than that is not worth waking one */
-    RANGE_NS = 4000   /* the least range that a thread takes */
+    SHARE_NS = 5000, /* less than that is not worth another thread */
+    WAKE_NS = 30000, /* less than that is not worth waking one */
+    RANGE_NS = 4000  /* the least range that a thread takes */
 };
 
 /* ---- clock ---- */
@@ -149,27 +149,51 @@ static void run_range(const frame *self, accel__cpu_job *job, uint64_t first, ui
         return;
     const char *none = NULL;
     atomic_compare_exchange_strong(&job->error, &none, error);
-    atomic_store(&job->next_block, job->block_count); /* nobody takes more */
+    atomic_store(&job->is_exhausted, true); /* nobody takes more */
 }
 
-/* Takes ranges, large ones first, until none is left. Returns how many blocks it ran. */
-static uint64_t run_ranges(const frame *self, accel__cpu_job *job)
+/* Takes ranges of a part, large ones first, until none is left. Returns how many blocks it ran. */
+static uint64_t run_part(const frame *self, accel__cpu_job *job, accel__cpu_part *part)
 {
     uint64_t done = 0;
-    uint64_t next = atomic_load_explicit(&job->next_block, memory_order_relaxed);
-    while (next < job->block_count) {
-        const uint64_t left = job->block_count - next;
-        uint64_t size = left / (2 * (uint64_t)job->thread_count);
-        size = size < job->least_range ? job->least_range : size;
+    uint64_t next = atomic_load_explicit(&part->next, memory_order_relaxed);
+    while (next < part->end && !atomic_load_explicit(&job->is_exhausted, memory_order_relaxed)) {
+        const uint64_t left = part->end - next;
+        uint64_t size = left / 2 < job->least_range ? job->least_range : left / 2;
         size = size > left ? left : size;
-        if (!atomic_compare_exchange_weak_explicit(&job->next_block, &next, next + size,
+        if (!atomic_compare_exchange_weak_explicit(&part->next, &next, next + size,
                                                    memory_order_relaxed, memory_order_relaxed))
             continue;
         run_range(self, job, next, next + size);
         done += size;
-        next = atomic_load_explicit(&job->next_block, memory_order_relaxed);
+        next = atomic_load_explicit(&part->next, memory_order_relaxed);
     }
     return done;
+}
+
+static uint64_t run_parts(const frame *self, accel__cpu_job *job, uint32_t home)
+{
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < job->part_count; i++)
+        done += run_part(self, job, &job->parts[(home + i) % job->part_count]);
+    atomic_store_explicit(&job->is_exhausted, true, memory_order_relaxed);
+    return done;
+}
+
+/* Splits the blocks from `first` on. */
+static void make_parts(accel__cpu_job *job, accel__cpu_part *parts, uint64_t first)
+{
+    const uint64_t count = job->thread_count < ACCEL__CPU_PARTS ? job->thread_count
+                                                                : ACCEL__CPU_PARTS;
+    const uint64_t size = (job->block_count - first + count - 1) / count;
+    job->parts = parts;
+    job->part_count = (uint32_t)count;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t left = job->block_count - first;
+        parts[i].end = first + (size < left ? size : left);
+        atomic_store_explicit(&parts[i].next, first, memory_order_relaxed);
+        first = parts[i].end;
+    }
 }
 
 /* ---- the board ---- */
@@ -205,8 +229,8 @@ static void close_place(accel__cpu_board *board, accel__cpu_place *place)
 {
     const uint64_t deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
     atomic_fetch_sub(&board->open_count, 1);
-    uint32_t word =
-        atomic_fetch_and_explicit(&place->word, ~(uint32_t)OPEN, memory_order_acq_rel) & ~(uint32_t)OPEN;
+    uint32_t word = atomic_fetch_and_explicit(&place->word, ~(uint32_t)OPEN, memory_order_acq_rel) &
+                    ~(uint32_t)OPEN;
     while (word >= ONE) {
         if (accel__cpu_ticks() < deadline) {
             accel__spin_pause();
@@ -243,12 +267,12 @@ static bool help_with(accel__cpu_executor *executor, accel__cpu_place *place)
     accel__cpu_job *job = place->job;
     frame self;
     if (atomic_load_explicit(&place->word, memory_order_relaxed) / ONE >= job->thread_count ||
-        atomic_load_explicit(&job->next_block, memory_order_relaxed) >= job->block_count ||
+        atomic_load_explicit(&job->is_exhausted, memory_order_relaxed) ||
         !make_frame(&self, executor, job))
         return false;
     if (executor->is_worker)
         accel__cpu_pool_busy();
-    const bool helped = run_ranges(&self, job) != 0;
+    const bool helped = run_parts(&self, job, executor->home) != 0;
     if (executor->is_worker)
         accel__cpu_pool_searching();
     return helped;
@@ -262,8 +286,7 @@ bool accel__cpu_job_help(accel__cpu_executor *executor, accel__cpu_queue *queue)
         return false;
     for (int i = 0; !helped && i < ACCEL__CPU_BOARD_SIZE; i++) {
         accel__cpu_place *place = &board->places[i];
-        if (queue != NULL &&
-            atomic_load_explicit(&place->queue, memory_order_relaxed) != queue)
+        if (queue != NULL && atomic_load_explicit(&place->queue, memory_order_relaxed) != queue)
             continue;
         if (!enter(place))
             continue;
@@ -283,13 +306,15 @@ static void learn(accel__cpu_native_function *function, uint64_t ticks, uint64_t
     uint64_t cost = (uint64_t)((double)ticks * 1024.0 / (double)items);
     if (before != 0)
         cost = before - before / 4 + cost / 4;
+    if (cost - before / 8 * 7 < before / 4)
+        return; /* about the same: those who launch read that line */
     atomic_store_explicit(&function->cost, cost != 0 ? cost : 1, memory_order_relaxed);
 }
 
 static uint64_t expected_ticks(const accel__cpu_native_function *function, double items)
 {
-    const double cost =
-        (double)atomic_load_explicit(&function->cost, memory_order_relaxed) / 1024.0 * items;
+    const double cost = (double)atomic_load_explicit(&function->cost, memory_order_relaxed) /
+                        1024.0 * items;
     return cost < 1e18 ? (uint64_t)cost : (uint64_t)1e18;
 }
 
@@ -304,22 +329,28 @@ bool accel__cpu_launch_is_long(const accel__cpu_slot *slot)
 
 /* Runs blocks from `first` on, together with whoever comes. `expected`: ticks for all of them. */
 static void share(const frame *self, accel__cpu_queue *queue, accel__cpu_job *job, uint64_t first,
-                  uint64_t expected)
+                  uint64_t expected, uint32_t home)
 {
     accel__cpu_board *board = &accel__cpu_the_pool.board;
+    accel__cpu_part parts[ACCEL__CPU_PARTS];
     const uint64_t left = job->block_count - first;
     const double per_block = (double)expected / (double)left;
     job->least_range = 1 + (uint64_t)((double)accel__cpu_ticks_of_ns(RANGE_NS) / (per_block + 1.0));
-    atomic_store_explicit(&job->next_block, first, memory_order_relaxed);
+    make_parts(job, parts, first);
     accel__cpu_place *place = open_place(board, queue, job);
-    if (place != NULL && expected > accel__cpu_ticks_of_ns(WAKE_NS))
+    const bool is_large = expected > accel__cpu_ticks_of_ns(WAKE_NS);
+    if (is_large)
+        accel__cpu_pool_job_begins();
+    if (is_large && place != NULL)
         accel__cpu_pool_wake(job->thread_count - 1);
     const uint64_t start = accel__cpu_ticks();
-    const uint64_t done = run_ranges(self, job);
+    const uint64_t done = run_parts(self, job, home);
     if (done != 0)
         learn(job->op->function, accel__cpu_ticks() - start, done * items_of(job->op));
     if (place != NULL)
         close_place(board, place);
+    if (is_large)
+        accel__cpu_pool_job_ends();
 }
 
 /* Runs blocks alone and learns what they cost. */
@@ -332,8 +363,7 @@ static uint64_t run_measured(const frame *self, accel__cpu_job *job, uint64_t fi
     return ticks;
 }
 
-bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                        accel__cpu_job *job)
+bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue, accel__cpu_job *job)
 {
     frame self;
     if (!make_frame(&self, executor, job))
@@ -354,11 +384,12 @@ bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
         const uint64_t ticks = run_measured(&self, job, 0, first);
         expected = (uint64_t)((double)ticks / (double)first * (double)(job->block_count - first));
     }
-    if (first == job->block_count || atomic_load_explicit(&job->error, memory_order_relaxed) != NULL)
+    if (first == job->block_count ||
+        atomic_load_explicit(&job->error, memory_order_relaxed) != NULL)
         return true;
     if (expected < least)
         run_range(&self, job, first, job->block_count);
     else
-        share(&self, queue, job, first, expected);
+        share(&self, queue, job, first, expected, executor->home);
     return true;
 }

@@ -1,28 +1,37 @@
 /* job.h: one launch that several threads work on. Its executor puts it on the board; idle workers, and
- * callers that wait for that very queue, join it. They take ranges of blocks until none is left; the
- * executor takes it off the board and waits for those who are still inside. */
+ * callers that wait for that very queue, join it. Each begins with its own part of the blocks, the same
+ * at each launch, so that it finds in its caches what it left there; then it helps with the other parts.
+ * In the end the executor takes the job off the board and waits for those who are still inside. */
 #ifndef ACCEL_BACKENDS_CPU_JOB_H
 #define ACCEL_BACKENDS_CPU_JOB_H
 
 #include "backends/cpu/execute.h"
 
-enum { ACCEL__CPU_BOARD_SIZE = 16 };
+enum { ACCEL__CPU_BOARD_SIZE = 16, ACCEL__CPU_PARTS = 32 };
+
+typedef struct accel__cpu_part {
+    _Alignas(64) _Atomic(uint64_t) next;
+    uint64_t end;
+} accel__cpu_part;
 
 typedef struct accel__cpu_job {
     const accel__cpu_launch_op *op;
     const unsigned char *arguments; /* packed */
     uint64_t block_count;
-    uint64_t least_range; /* blocks that one thread takes at least, where there are that many */
+    uint64_t least_range;  /* blocks that one thread takes at least, where there are that many */
     uint32_t thread_count; /* that may take part */
     bool is_measured;      /* also where it cannot be shared: what the function costs */
+    _Atomic(bool) is_exhausted; /* nothing is left to take */
     _Atomic(const char *) error;
-    _Alignas(64) _Atomic(uint64_t) next_block;
+    accel__cpu_part *parts; /* where it is shared */
+    uint32_t part_count;
 } accel__cpu_job;
 
 /* A place on the board. */
 typedef struct accel__cpu_place {
-    _Alignas(64) _Atomic(uint32_t) word; /* bit 0: taken, 1: open, 2: the executor sleeps; then a count */
-    accel__cpu_job *job;                 /* valid for those who are counted */
+    _Alignas(64) _Atomic(uint32_t)
+        word;            /* bit 0: taken, 1: open, 2: the executor sleeps; then a count */
+    accel__cpu_job *job; /* valid for those who are counted */
     _Atomic(accel__cpu_queue *) queue;
 } accel__cpu_place;
 

@@ -8,57 +8,88 @@
 #include "base/allocate.h"
 #include "base/error.h"
 
-static void pack(const accel__cpu_native_function *function, const accel_kernel_arg *args,
-                 uint32_t arg_count, unsigned char *target)
+static const char caller[] = "accel_kernel_launch";
+
+static inline void pack_value(unsigned char *place, const void *data, size_t size)
+{
+    switch (size) { /* most values are of these sizes: no call for them */
+    case 4:
+        memcpy(place, data, 4);
+        break;
+    case 8:
+        memcpy(place, data, 8);
+        break;
+    default:
+        memcpy(place, data, size);
+        break;
+    }
+}
+
+static inline void pack(const accel__cpu_native_function *function, const accel_kernel_arg *args,
+                        uint32_t arg_count, unsigned char *target)
 {
     for (uint32_t i = 0; i < arg_count; i++) {
         unsigned char *place = target + function->offsets[i];
-        switch (args[i].kind) {
-        case ACCEL_KERNEL_ARG_KIND_VALUE:
-            memcpy(place, args[i].data, args[i].size);
-            break;
-        case ACCEL_KERNEL_ARG_KIND_POINTER:
+        if (args[i].kind == ACCEL_KERNEL_ARG_KIND_POINTER)
             memcpy(place, &args[i].data, sizeof args[i].data);
-            break;
-        case ACCEL_KERNEL_ARG_KIND_LOCAL:
+        else if (args[i].kind == ACCEL_KERNEL_ARG_KIND_LOCAL)
             memcpy(place, &args[i].size, sizeof args[i].size);
-            break;
-        }
+        else
+            pack_value(place, args[i].data, args[i].size);
     }
+}
+
+static inline void describe(accel__cpu_slot *slot, accel__cpu_native_function *kernel,
+                            const accel_launch_shape *shape, bool has_block)
+{
+    slot->op = ACCEL__CPU_OP_LAUNCH;
+    slot->has_block = has_block;
+    slot->launch.function = kernel;
+    memcpy(slot->launch.grid, shape->grid, sizeof slot->launch.grid);
+    memcpy(slot->launch.block, shape->block, sizeof slot->launch.block);
+}
+
+/* With more arguments than a slot holds. */
+__attribute__((noinline)) static accel_status launch_large(accel_native_stream *stream,
+                                                           accel__cpu_native_function *kernel,
+                                                           const accel_launch_shape *shape,
+                                                           const accel_kernel_arg *args,
+                                                           uint32_t arg_count)
+{
+    accel__cpu_queue *queue = NULL;
+    uint64_t ticket = 0;
+    void *block = accel__allocate_aligned(kernel->packed_size, 64);
+    if (block == NULL)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "cpu", caller,
+                           "no memory for the arguments of the launch");
+    const accel_status status = accel__cpu_stream_reserve(stream, caller, &queue, &ticket);
+    if (status != ACCEL_OK) {
+        accel__deallocate(block);
+        return status;
+    }
+    accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
+    describe(slot, kernel, shape, true);
+    pack(kernel, args, arg_count, block);
+    slot->block = block;
+    accel__cpu_queue_publish(queue, ticket);
+    return ACCEL_OK;
 }
 
 accel_status accel__cpu_launch(accel_native_stream *stream, accel_native_function *native,
                                const accel_launch_shape *shape, const accel_kernel_arg *args,
                                uint32_t arg_count)
 {
-    static const char function[] = "accel_kernel_launch";
     accel__cpu_native_function *kernel = (accel__cpu_native_function *)native;
     accel__cpu_queue *queue = NULL;
-    void *block = NULL;
     uint64_t ticket = 0;
-    accel_status status = accel__cpu_stream_queue(stream, function, &queue);
+    if (kernel->packed_size > ACCEL__CPU_INLINE_ARGUMENTS)
+        return launch_large(stream, kernel, shape, args, arg_count);
+    const accel_status status = accel__cpu_stream_reserve(stream, caller, &queue, &ticket);
     if (status != ACCEL_OK)
         return status;
-    if (kernel->packed_size > ACCEL__CPU_INLINE_ARGUMENTS) {
-        block = accel__allocate_aligned(kernel->packed_size, 64);
-        if (block == NULL)
-            return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "cpu", function,
-                               "no memory for the arguments of the launch");
-    }
-    status = accel__cpu_queue_reserve(queue, function, &ticket);
-    if (status != ACCEL_OK) {
-        accel__deallocate(block);
-        return status;
-    }
     accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
-    slot->op = ACCEL__CPU_OP_LAUNCH;
-    slot->has_block = block != NULL;
-    slot->launch.function = kernel;
-    memcpy(slot->launch.grid, shape->grid, sizeof slot->launch.grid);
-    memcpy(slot->launch.block, shape->block, sizeof slot->launch.block);
-    pack(kernel, args, arg_count, block != NULL ? block : slot->arguments);
-    if (block != NULL)
-        slot->block = block;
+    describe(slot, kernel, shape, false);
+    pack(kernel, args, arg_count, slot->arguments);
     accel__cpu_queue_publish(queue, ticket);
     return ACCEL_OK;
 }

@@ -171,11 +171,11 @@ accel_status accel__cpu_load_functions(accel_native_device *device, const accel_
 }
 
 /* The table of a loaded object; NULL where it has none for this library, with the record made. */
-static const accel_cpu_module *find_table(const char *function, void *library)
+static const accel_cpu_object *find_table(const char *function, void *library)
 {
     char missing[32];
     const char *needs = accel__library_symbol(library, ACCEL__CPU_NEEDS_SYMBOL);
-    const accel_cpu_module *table = accel__library_symbol(library, "accel_cpu_module");
+    const accel_cpu_object *table = accel__library_symbol(library, "accel_cpu_module");
     if (table == NULL)
         accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, "cpu", function,
                     "the object has no kernels of accel: it exports no accel_cpu_module");
@@ -206,7 +206,7 @@ accel_status accel__cpu_load(accel_native_device *device, const void *object, si
     accel_status status = accel__library_load(object, size, &library, reason, sizeof reason);
     if (status != ACCEL_OK)
         return accel__fail(status, "cpu", function, "the object cannot be loaded: %s", reason);
-    const accel_cpu_module *table = find_table(function, library);
+    const accel_cpu_object *table = find_table(function, library);
     status = table != NULL
                  ? make(function, device, library, table->kernels, table->kernel_count, out_module)
                  : ACCEL_ERROR_INVALID_ARGUMENT;

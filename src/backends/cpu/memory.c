@@ -86,9 +86,7 @@ accel_status accel__cpu_memory_copy(accel_native_stream *stream, const accel_bac
     static const char function[] = "accel_copy";
     accel__cpu_queue *queue = NULL;
     uint64_t ticket = 0;
-    accel_status status = accel__cpu_stream_queue(stream, function, &queue);
-    if (status == ACCEL_OK)
-        status = accel__cpu_queue_reserve(queue, function, &ticket);
+    const accel_status status = accel__cpu_stream_reserve(stream, function, &queue, &ticket);
     if (status != ACCEL_OK)
         return status;
     accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
@@ -128,9 +126,7 @@ accel_status accel__cpu_memory_fill(accel_native_stream *stream, void *destinati
     static const char function[] = "accel_fill";
     accel__cpu_queue *queue = NULL;
     uint64_t ticket = 0;
-    accel_status status = accel__cpu_stream_queue(stream, function, &queue);
-    if (status == ACCEL_OK)
-        status = accel__cpu_queue_reserve(queue, function, &ticket);
+    const accel_status status = accel__cpu_stream_reserve(stream, function, &queue, &ticket);
     if (status != ACCEL_OK)
         return status;
     accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);

@@ -1,6 +1,7 @@
 /* pool.c: see pool.h. */
 #include "backends/cpu/pool.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "base/allocate.h"
@@ -9,7 +10,7 @@
 #include "platform/futex.h"
 #include "platform/thread.h"
 
-enum { MAX_THREADS = 1024, SPIN_NS = 20000, BUSY_NS = 5000000 };
+enum { MAX_THREADS = 1024, SPIN_NS = 20000, BUSY_NS = 5000000, RECUR_NS = 600000 };
 
 accel__cpu_pool accel__cpu_the_pool;
 
@@ -37,9 +38,32 @@ uint32_t accel__cpu_thread_count(void)
 
 uint64_t accel__cpu_spin_ticks(void)
 {
-    const uint64_t until =
-        atomic_load_explicit(&accel__cpu_the_pool.busy_until, memory_order_relaxed);
+    const uint64_t until = atomic_load_explicit(&accel__cpu_the_pool.busy_until,
+                                                memory_order_relaxed);
     return until != 0 && accel__cpu_ticks() < until ? 0 : spin_ticks;
+}
+
+uint64_t accel__cpu_patience_ticks(void)
+{
+    const uint64_t spin = accel__cpu_spin_ticks();
+    return spin != 0 &&
+                   atomic_load_explicit(&accel__cpu_the_pool.jobs_recur, memory_order_relaxed) != 0
+               ? accel__cpu_ticks_of_ns(RECUR_NS)
+               : spin;
+}
+
+void accel__cpu_pool_job_begins(void)
+{
+    accel__cpu_pool *pool = &accel__cpu_the_pool;
+    const uint64_t gap = accel__cpu_ticks() -
+                         atomic_load_explicit(&pool->job_ended, memory_order_relaxed);
+    atomic_store_explicit(&pool->jobs_recur, gap < accel__cpu_ticks_of_ns(RECUR_NS),
+                          memory_order_relaxed);
+}
+
+void accel__cpu_pool_job_ends(void)
+{
+    atomic_store_explicit(&accel__cpu_the_pool.job_ended, accel__cpu_ticks(), memory_order_relaxed);
 }
 
 void accel__cpu_pool_note_busy(uint64_t now)
@@ -76,6 +100,8 @@ static accel_status start_workers(accel__cpu_pool *pool, const char *function)
     while (code == 0 && pool->worker_count < wanted) {
         accel__cpu_worker *worker = &workers[pool->worker_count];
         worker->executor.is_worker = true;
+        worker->executor.home = pool->worker_count + 1;
+        worker->avoids = -1;
         accel__mutex_lock(&pool->mutex);
         pool->searching++;
         accel__mutex_unlock(&pool->mutex);
@@ -89,8 +115,7 @@ static accel_status start_workers(accel__cpu_pool *pool, const char *function)
     pool->workers = NULL;
     accel__deallocate(workers);
     return accel__fail_vendor(ACCEL_ERROR_SYSTEM, "cpu", function, code, strerror(code),
-                              "no thread could be started for the cpu backend: %s",
-                              strerror(code));
+                              "no thread could be started for the cpu backend: %s", strerror(code));
 }
 
 accel_status accel__cpu_pool_start(const char *function)
@@ -126,8 +151,24 @@ void accel__cpu_pool_stop(void)
 
 /* ---- the run queue ---- */
 
-static void wake(accel__cpu_worker *worker)
+/* Where every processor is taken, the system would put the worker on the caller's, where it keeps the
+ * caller from what it was woken for. */
+static void keep_off_processor(accel__cpu_worker *worker, int processor)
 {
+    cpu_set_t allowed; /* to the caller now: somebody may have narrowed it since the start */
+    if (processor < 0 || processor >= CPU_SETSIZE || processor == worker->avoids ||
+        pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0)
+        return;
+    worker->avoids = processor;
+    CPU_CLR((size_t)processor, &allowed);
+    if (CPU_COUNT(&allowed) != 0)
+        pthread_setaffinity_np(worker->thread, sizeof allowed, &allowed);
+}
+
+static void wake(accel__cpu_worker *worker, bool is_short)
+{
+    if (!is_short)
+        keep_off_processor(worker, sched_getcpu());
     atomic_store_explicit(&worker->awake, 1, memory_order_release);
     accel__futex_wake_one(&worker->awake);
 }
@@ -174,7 +215,7 @@ void accel__cpu_pool_push(accel__cpu_queue *queue, bool is_short)
     atomic_store_explicit(&queue->deferred, is_deferred, memory_order_relaxed);
     accel__mutex_unlock(&pool->mutex);
     if (sleeper != NULL)
-        wake(sleeper);
+        wake(sleeper, is_short);
     if (!is_new)
         accel__cpu_queue_unreference(queue);
 }
@@ -188,7 +229,7 @@ void accel__cpu_pool_busy(void)
     accel__cpu_worker *sleeper = pick_sleeper(pool, false, &is_deferred);
     accel__mutex_unlock(&pool->mutex);
     if (sleeper != NULL)
-        wake(sleeper);
+        wake(sleeper, true);
 }
 
 void accel__cpu_pool_searching(void)
@@ -213,6 +254,6 @@ void accel__cpu_pool_wake(uint32_t count)
     while (first != NULL) {
         accel__cpu_worker *worker = first;
         first = worker->next_sleeper;
-        wake(worker);
+        wake(worker, false);
     }
 }

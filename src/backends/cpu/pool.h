@@ -3,8 +3,8 @@
  * There is one pool in the process, for all devices. Its threads start when a queue first needs them,
  * and in a forked child the pool is abandoned and begins anew. `searching` counts the workers that will
  * look at the run queue within about a microsecond: those are not woken, others are, one per queue.
- * A worker that runs out of work first spins, then dozes (it looks again ten times, every 100
- * microseconds), then sleeps. Nobody is woken from a doze for short work: waking costs microseconds, and
+ * A worker that runs out of work first spins, then dozes (it looks again twenty times,
+ * every 100 microseconds), then sleeps. Nobody is woken from a doze for short work: waking costs microseconds, and
  * more where the processors are busy, because the worker then takes the caller's.
  */
 #ifndef ACCEL_BACKENDS_CPU_POOL_H
@@ -24,6 +24,8 @@ typedef struct accel__cpu_worker {
     struct accel__cpu_worker *next_sleeper;
     bool dozes;
     uint32_t dozes_left;
+    long displaced; /* how often it was, as far as it knows */
+    int avoids;     /* the processor of who woke it last; -1 */
     accel__cpu_executor executor;
 } accel__cpu_worker;
 
@@ -37,10 +39,14 @@ typedef struct accel__cpu_pool {
     uint32_t searching;
     uint32_t dozing;
     accel__cpu_worker *sleepers; /* dozing ones too */
-    _Atomic(uint64_t) busy_until; /* ticks: until then the processors are taken, spinning does harm */
+    _Atomic(uint64_t)
+        busy_until; /* ticks: until then the processors are taken, spinning does harm */
+    _Atomic(uint64_t) job_ended;  /* ticks: the last job that was worth sharing */
+    _Atomic(uint32_t) jobs_recur; /* such jobs follow each other closely */
 
     accel__cpu_worker *workers; /* changed by start and stop only */
     uint32_t worker_count;
+    cpu_set_t allowed;      /* processors */
     accel__cpu_board board; /* job.h */
 } accel__cpu_pool;
 
@@ -54,6 +60,11 @@ void accel__cpu_pool_stop(void);
 uint32_t accel__cpu_thread_count(void);
 /* For how long to spin: 0 where it does harm. */
 uint64_t accel__cpu_spin_ticks(void);
+/* For how long an idle worker spins: longer where shared jobs follow each other closely. */
+uint64_t accel__cpu_patience_ticks(void);
+/* A job worth sharing begins; ends. */
+void accel__cpu_pool_job_begins(void);
+void accel__cpu_pool_job_ends(void);
 /* A spinning thread was off its processor: nobody spins for a while. */
 void accel__cpu_pool_note_busy(uint64_t now);
 
@@ -62,8 +73,8 @@ accel_status accel__cpu_pool_start(const char *function);
 /* Starts the workers if that has not happened in this process. */
 static inline accel_status accel__cpu_pool_ready(const char *function)
 {
-    const uint32_t generation =
-        atomic_load_explicit(&accel__cpu_the_pool.generation, memory_order_acquire);
+    const uint32_t generation = atomic_load_explicit(&accel__cpu_the_pool.generation,
+                                                     memory_order_acquire);
     return generation == accel__generation() ? ACCEL_OK : accel__cpu_pool_start(function);
 }
 

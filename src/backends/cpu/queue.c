@@ -49,19 +49,18 @@ accel__cpu_queue *accel__cpu_queue_create(accel_native_device *device, int32_t p
         give_memory(queue);
         return NULL;
     }
-    queue->generation = accel__generation();
+    atomic_store(&queue->health, accel__generation());
     queue->level = priority < 0 ? 0 : 1;
     queue->failed_position = 0;
     queue->slots = slots;
     queue->device = device;
     queue->waiters = NULL;
     queue->is_in_run_queue = false;
-    atomic_store(&queue->status, ACCEL_OK);
     atomic_store(&queue->references, 1);
-    atomic_store(&queue->state, 0);
-    atomic_store(&queue->room, ACCEL__CPU_CAPACITY);
+    atomic_store(&queue->state, 1 << 1);
+    atomic_store(&queue->room, 1 + ACCEL__CPU_CAPACITY);
     atomic_store(&queue->deferred, 0);
-    atomic_store(&queue->completed, 0);
+    atomic_store(&queue->completed, 1);
     atomic_store(&queue->next_wake, UINT64_MAX);
     atomic_store(&queue->claim, ACCEL__CPU_CLAIM_FREE);
     atomic_store(&queue->helpers, 0);
@@ -93,18 +92,20 @@ bool accel__cpu_queue_try_reference(accel__cpu_queue *queue)
 void accel__cpu_queue_fail(accel__cpu_queue *queue, uint64_t position, accel_status status,
                            const char *text)
 {
-    if (atomic_load_explicit(&queue->status, memory_order_relaxed) != ACCEL_OK)
+    if (accel__cpu_queue_status(queue) != ACCEL_OK)
         return;
     snprintf(queue->error_text, sizeof queue->error_text, "%s", text);
     queue->failed_position = position;
-    atomic_store_explicit(&queue->status, status, memory_order_release);
+    atomic_store_explicit(&queue->health,
+                          accel__cpu_queue_generation(queue) | (uint64_t)status << 32,
+                          memory_order_release);
 }
 
 accel_status accel__cpu_queue_failure(const accel__cpu_queue *queue, const char *function)
 {
-    const accel_status status =
-        (accel_status)atomic_load_explicit(&queue->status, memory_order_acquire);
-    return status == ACCEL_OK ? status : accel__fail(status, "cpu", function, "%s", queue->error_text);
+    const accel_status status = accel__cpu_queue_status(queue);
+    return status == ACCEL_OK ? status
+                              : accel__fail(status, "cpu", function, "%s", queue->error_text);
 }
 
 /* ---- queueing ---- */
@@ -120,8 +121,8 @@ static void make_room(accel__cpu_queue *queue, uint64_t position)
     atomic_store_explicit(&queue->room, completed + ACCEL__CPU_CAPACITY, memory_order_release);
 }
 
-accel_status accel__cpu_queue_reserve_slow(accel__cpu_queue *queue, const char *function,
-                                           uint64_t *out_ticket)
+accel_status accel__cpu_queue_reserve(accel__cpu_queue *queue, const char *function,
+                                      uint64_t *out_ticket)
 {
     accel_status status = accel__cpu_queue_failure(queue, function);
     uint64_t state = atomic_load_explicit(&queue->state, memory_order_relaxed);
@@ -143,12 +144,24 @@ accel_status accel__cpu_queue_reserve_slow(accel__cpu_queue *queue, const char *
     return status;
 }
 
-void accel__cpu_queue_schedule(accel__cpu_queue *queue, bool is_inactive, bool is_short)
+void accel__cpu_queue_publish_slow(accel__cpu_queue *queue, uint64_t ticket)
 {
-    if (!is_inactive && is_short)
+    accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
+    const bool is_short = !accel__cpu_takes_long(
+        slot); /* asked now: the slot is ours no longer then */
+    atomic_store_explicit(&slot->sequence, (ticket >> 1) + 1, memory_order_release);
+    if ((ticket & 1) != 0 && is_short)
         return;
     accel__cpu_queue_reference(queue);
     accel__cpu_pool_push(queue, is_short);
+}
+
+void accel__cpu_queue_hurry(accel__cpu_queue *queue)
+{
+    if (atomic_load_explicit(&queue->deferred, memory_order_relaxed) == 0)
+        return;
+    accel__cpu_queue_reference(queue);
+    accel__cpu_pool_push(queue, false);
 }
 
 /* ---- claim and attendance ---- */
@@ -178,6 +191,15 @@ static bool deactivate(accel__cpu_queue *queue)
            (state & 1) == 0;
 }
 
+void accel__cpu_queue_want(accel__cpu_queue *queue)
+{
+    uint32_t seen = atomic_load_explicit(&queue->claim, memory_order_relaxed);
+    if ((seen & ACCEL__CPU_CLAIM_HELD) != 0 && (seen & ACCEL__CPU_CLAIM_WANTED) == 0)
+        atomic_compare_exchange_strong_explicit(&queue->claim, &seen,
+                                                seen | ACCEL__CPU_CLAIM_WANTED,
+                                                memory_order_relaxed, memory_order_relaxed);
+}
+
 void accel__cpu_queue_unclaim(accel__cpu_queue *queue)
 {
     bool attends = false; /* by handover, with a reference */
@@ -189,7 +211,9 @@ void accel__cpu_queue_unclaim(accel__cpu_queue *queue)
         uint32_t expected = ACCEL__CPU_CLAIM_HELD;
         if (atomic_compare_exchange_strong(&queue->claim, &expected, ACCEL__CPU_CLAIM_FREE))
             break;
-        atomic_store_explicit(&queue->claim, ACCEL__CPU_CLAIM_HELD, memory_order_relaxed);
+        const uint32_t seen = atomic_exchange(&queue->claim, ACCEL__CPU_CLAIM_HELD);
+        if ((seen & ACCEL__CPU_CLAIM_HANDOVER) == 0)
+            continue; /* it was only wanted */
         if (attends)
             accel__cpu_queue_unreference(queue);
         attends = true;
@@ -212,13 +236,13 @@ bool accel__cpu_queue_leave(accel__cpu_queue *queue)
                 accel__cpu_queue_unreference(queue);
             return is_inactive;
         }
-        if (seen != ACCEL__CPU_CLAIM_HELD) { /* somebody else attends */
-            accel__cpu_queue_unreference(queue);
+        if ((seen & (ACCEL__CPU_CLAIM_SUSPENDED | ACCEL__CPU_CLAIM_HANDOVER)) != 0) {
+            accel__cpu_queue_unreference(queue); /* somebody else attends */
             return true;
         }
-        if (atomic_compare_exchange_strong_explicit(
-                &queue->claim, &seen, ACCEL__CPU_CLAIM_HELD | ACCEL__CPU_CLAIM_HANDOVER,
-                memory_order_acq_rel, memory_order_relaxed))
+        if (atomic_compare_exchange_strong_explicit(&queue->claim, &seen,
+                                                    seen | ACCEL__CPU_CLAIM_HANDOVER,
+                                                    memory_order_acq_rel, memory_order_relaxed))
             return true;
     }
 }
@@ -268,8 +292,8 @@ static bool next_is_short(accel__cpu_queue *queue)
 /* The mark that a suspended queue waits for has passed: its waiter's attendance goes to the pool. */
 static void resume(accel__cpu_waiter *waiter)
 {
-    accel__cpu_queue *queue =
-        (accel__cpu_queue *)((char *)waiter - offsetof(accel__cpu_queue, suspension));
+    accel__cpu_queue *queue = (accel__cpu_queue *)((char *)waiter -
+                                                   offsetof(accel__cpu_queue, suspension));
     accel__cpu_queue_reference(queue); /* the push gives the waiter's away */
     const bool is_short = next_is_short(queue);
     atomic_store(&queue->claim, ACCEL__CPU_CLAIM_FREE);
@@ -289,7 +313,8 @@ bool accel__cpu_queue_suspend(accel__cpu_queue *queue, accel__cpu_queue *source,
         claim = atomic_exchange_explicit(&queue->claim, ACCEL__CPU_CLAIM_SUSPENDED,
                                          memory_order_acq_rel);
     accel__mutex_unlock(&source->mutex);
-    if ((claim & ACCEL__CPU_CLAIM_HANDOVER) != 0) /* two attendances became one, or none is needed */
+    if ((claim & ACCEL__CPU_CLAIM_HANDOVER) !=
+        0) /* two attendances became one, or none is needed */
         accel__cpu_queue_unreference(queue);
     return waits;
 }

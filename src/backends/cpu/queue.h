@@ -1,7 +1,7 @@
 /* queue.h: the queue behind a stream: a bounded ring of operations that any thread fills and one
  * executor at a time empties.
  *
- * Positions count operations for ever. `state` holds the next free position and whether the queue is
+ * Positions count operations for ever, from 1. `state` holds the next free position and whether the queue is
  * active; a slot is ready once its sequence is its position + 1; `completed` is the first position
  * that has not passed. A mark "position p" has passed when completed >= p.
  *
@@ -28,8 +28,8 @@
 #include "platform/mutex.h"
 
 enum {
-    ACCEL__CPU_CAPACITY = 1024,     /* operations; a power of two */
-    ACCEL__CPU_AHEAD = 6,           /* operations whose slots are fetched in advance */
+    ACCEL__CPU_CAPACITY = 1024,       /* operations; a power of two */
+    ACCEL__CPU_AHEAD = 12,            /* operations */
     ACCEL__CPU_INLINE_ARGUMENTS = 64, /* bytes */
     ACCEL__CPU_ERROR_TEXT = 160
 };
@@ -104,15 +104,15 @@ enum {
     ACCEL__CPU_CLAIM_FREE = 0,
     ACCEL__CPU_CLAIM_HELD = 1,
     ACCEL__CPU_CLAIM_HANDOVER = 2, /* with HELD: the holder is also the attendant */
-    ACCEL__CPU_CLAIM_SUSPENDED = 4
+    ACCEL__CPU_CLAIM_SUSPENDED = 4,
+    ACCEL__CPU_CLAIM_WANTED = 8 /* with HELD: a caller would go on with it; a worker gives way */
 };
 
 struct accel__cpu_queue {
     /* Read by everybody, written rarely. */
-    _Alignas(64) uint32_t generation;
-    int32_t level;               /* of priority: 0 is the highest */
-    _Atomic(uint32_t) status;    /* the failure that sticks; the two below were written before it */
-    uint64_t failed_position;    /* of the operation that failed: marks behind it report it */
+    _Alignas(64) _Atomic(uint64_t) health; /* generation, and << 32 the failure that sticks */
+    uint64_t failed_position; /* of the operation that failed: marks behind it report it */
+    int32_t level;            /* of priority: 0 is the highest */
     accel__cpu_slot *slots;
     accel_native_device *device; /* counted */
     uint64_t serial;             /* order of creation on the device */
@@ -154,6 +154,31 @@ static inline void accel__cpu_queue_reference(accel__cpu_queue *queue)
     atomic_fetch_add_explicit(&queue->references, 1, memory_order_relaxed);
 }
 
+static inline uint32_t accel__cpu_queue_generation(const accel__cpu_queue *queue)
+{
+    return (uint32_t)atomic_load_explicit(&queue->health, memory_order_relaxed);
+}
+
+/* The failure that sticks; its text and position are there to be read then. */
+static inline accel_status accel__cpu_queue_status(const accel__cpu_queue *queue)
+{
+    return (accel_status)(atomic_load_explicit(&queue->health, memory_order_acquire) >> 32);
+}
+
+static inline bool accel__cpu_queue_is_own(const accel__cpu_queue *queue)
+{
+    return accel__cpu_queue_generation(queue) == accel__generation();
+}
+
+/* Of this process and without a failure, in one comparison (a generation not known yet is 0, which no
+ * queue has). */
+static inline bool accel__cpu_queue_is_sound(const accel__cpu_queue *queue)
+{
+    return atomic_load_explicit(&queue->health, memory_order_relaxed) ==
+           atomic_load_explicit(atomic_load_explicit(&accel__generation_cell, memory_order_acquire),
+                                memory_order_relaxed);
+}
+
 /* False where the last reference is gone. */
 bool accel__cpu_queue_try_reference(accel__cpu_queue *queue);
 
@@ -176,50 +201,68 @@ static inline uint64_t accel__cpu_queue_tail(accel__cpu_queue *queue)
 
 /* ---- queueing ---- */
 
-accel_status accel__cpu_queue_reserve_slow(accel__cpu_queue *queue, const char *function,
-                                           uint64_t *out_ticket);
+/* Takes a place in a queue of this process: fill the slot, then publish it; nothing may fail in between.
+ * The ticket is the state before. Waits where the ring is full. Errors: the failure that sticks; SYSTEM
+ * and OUT_OF_HOST_MEMORY where no worker can be started. */
+accel_status accel__cpu_queue_reserve(accel__cpu_queue *queue, const char *function,
+                                      uint64_t *out_ticket);
 
-/* Takes a place: fill the slot, then publish it; nothing may fail in between. The ticket is the state
- * before. Waits where the ring is full. Errors: the failure that sticks; SYSTEM and OUT_OF_HOST_MEMORY
- * where no worker can be started. */
-static inline accel_status accel__cpu_queue_reserve(accel__cpu_queue *queue, const char *function,
-                                                    uint64_t *out_ticket)
+/* The same where all is well: the queue is sound, active, and not full. */
+static inline bool accel__cpu_queue_try_reserve(accel__cpu_queue *queue, uint64_t *out_ticket)
 {
     uint64_t state = atomic_load_explicit(&queue->state, memory_order_relaxed);
     *out_ticket = state;
-    if (atomic_load_explicit(&queue->status, memory_order_relaxed) == ACCEL_OK && (state & 1) != 0 &&
-        state >> 1 < atomic_load_explicit(&queue->room, memory_order_acquire) &&
-        atomic_compare_exchange_strong_explicit(&queue->state, &state, state + 2,
-                                                memory_order_acq_rel, memory_order_relaxed))
-        return ACCEL_OK;
-    return accel__cpu_queue_reserve_slow(queue, function, out_ticket);
+    return accel__cpu_queue_is_sound(queue) && (state & 1) != 0 &&
+           state >> 1 < atomic_load_explicit(&queue->room, memory_order_acquire) &&
+           atomic_compare_exchange_strong_explicit(&queue->state, &state, state + 2,
+                                                   memory_order_acq_rel, memory_order_relaxed);
 }
 
+/* Where a position lies. Neighbours in time are strewn over the ring: at any constant distance the
+ * executor's processor would fetch, on its own, slots that are being written, and take them away from
+ * those who queue. (Two bijections of ten bits.) */
 static inline accel__cpu_slot *accel__cpu_queue_slot(accel__cpu_queue *queue, uint64_t position)
 {
-    return &queue->slots[position & (ACCEL__CPU_CAPACITY - 1)];
+    const uint64_t index = position * 693 & (ACCEL__CPU_CAPACITY - 1);
+    return &queue->slots[index ^ index >> 5];
 }
 
-/* Puts a queue that was inactive on the run queue, or calls for a worker where it waits there. */
-void accel__cpu_queue_schedule(accel__cpu_queue *queue, bool is_inactive, bool is_short);
+/* Has the slot of a later operation ready for writing: its way from the executor's cache takes longer
+ * than queueing one does. */
+static inline void accel__cpu_queue_fetch_ahead(accel__cpu_queue *queue, uint64_t position)
+{
+    const void *line = accel__cpu_queue_slot(queue, position + ACCEL__CPU_AHEAD);
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0"
+                     :
+                     : "m"(*(const char *)line)); /* the compiler's would only read */
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
 
 /* Whether an operation takes longer than a look at the run queue, as far as one can know (execute.c). */
 bool accel__cpu_takes_long(const accel__cpu_slot *slot);
 
+/* Publishing where somebody must be told: the queue was inactive, or waits for a worker that dozes. */
+__attribute__((cold)) void accel__cpu_queue_publish_slow(accel__cpu_queue *queue, uint64_t ticket);
+
 static inline void accel__cpu_queue_publish(accel__cpu_queue *queue, uint64_t ticket)
 {
-    accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
-    const bool is_inactive = (ticket & 1) == 0;
-    const bool calls =
-        is_inactive || atomic_load_explicit(&queue->deferred, memory_order_relaxed) != 0;
-    const bool is_short = calls && !accel__cpu_takes_long(slot);
-    atomic_store_explicit(&slot->sequence, (ticket >> 1) + 1, memory_order_release);
-    /* Has a line ready for a later operation: its way from the executor's cache takes longer than one
-     * operation does. */
-    __builtin_prefetch(accel__cpu_queue_slot(queue, (ticket >> 1) + ACCEL__CPU_AHEAD), 1);
-    if (calls)
-        accel__cpu_queue_schedule(queue, is_inactive, is_short);
+    const uint64_t position = ticket >> 1;
+    if (__builtin_expect((ticket & 1) == 0 ||
+                             atomic_load_explicit(&queue->deferred, memory_order_relaxed) != 0,
+                         0)) {
+        accel__cpu_queue_publish_slow(queue, ticket);
+        return;
+    }
+    atomic_store_explicit(&accel__cpu_queue_slot(queue, position)->sequence, position + 1,
+                          memory_order_release);
+    accel__cpu_queue_fetch_ahead(queue, position);
 }
+
+/* Somebody asks for the queue's progress: it shall not wait for a worker that dozes. */
+void accel__cpu_queue_hurry(accel__cpu_queue *queue);
 
 /* ---- executing ---- */
 
@@ -230,6 +273,9 @@ static inline bool accel__cpu_queue_try_claim(accel__cpu_queue *queue)
            atomic_compare_exchange_strong_explicit(&queue->claim, &expected, ACCEL__CPU_CLAIM_HELD,
                                                    memory_order_acquire, memory_order_relaxed);
 }
+
+/* Asks the worker that holds the claim to let it go between two operations. */
+void accel__cpu_queue_want(accel__cpu_queue *queue);
 
 /* Gives the claim back, and looks after the queue where that was handed over in the meantime. */
 void accel__cpu_queue_unclaim(accel__cpu_queue *queue);
@@ -247,8 +293,7 @@ bool accel__cpu_queue_add_waiter(accel__cpu_queue *queue, accel__cpu_waiter *wai
 
 /* Suspends `queue`, whose claim the caller holds, until `position` of `source` has passed; the claim is
  * gone then. False: it has passed, nothing changed. */
-bool accel__cpu_queue_suspend(accel__cpu_queue *queue, accel__cpu_queue *source,
-                              uint64_t position);
+bool accel__cpu_queue_suspend(accel__cpu_queue *queue, accel__cpu_queue *source, uint64_t position);
 
 /* Tells the waiters that have passed. */
 void accel__cpu_queue_notify(accel__cpu_queue *queue);

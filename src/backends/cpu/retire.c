@@ -12,8 +12,8 @@ static accel__cpu_queue *next_queue(accel__cpu_retirement *retirement)
     accel__mutex_lock(&device->mutex);
     if (device->generation == accel__generation())
         queue = device->first;
-    while (queue != NULL && (queue->serial < retirement->next_serial ||
-                             !accel__cpu_queue_try_reference(queue)))
+    while (queue != NULL &&
+           (queue->serial < retirement->next_serial || !accel__cpu_queue_try_reference(queue)))
         queue = queue->device_next;
     accel__mutex_unlock(&device->mutex);
     if (queue == NULL || queue->serial < retirement->last_serial)

@@ -19,7 +19,7 @@ typedef struct accel__cpu_waiter {
 typedef struct accel__cpu_retirement {
     accel__cpu_waiter waiter;
     accel_native_device *device;
-    void *queue;         /* the queue that is being waited for; counted */
+    void *queue;          /* the queue that is being waited for; counted */
     uint64_t next_serial; /* queues are visited in the order of their creation */
     uint64_t last_serial;
     void (*done)(void *user);

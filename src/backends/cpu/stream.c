@@ -38,36 +38,38 @@ void accel__cpu_stream_destroy(accel_native_stream *stream)
 
 /* In a child: a new, empty queue. What failed stays failed. The old one stays as it is, for events that
  * were recorded on it; it loses the stream's reference. */
-accel_status accel__cpu_stream_renew(accel_native_stream *stream, const char *function,
+accel_status accel__cpu_stream_queue(accel_native_stream *stream, const char *function,
                                      accel__cpu_queue **out_queue)
 {
-    accel__cpu_queue *old = atomic_load(&stream->queue);
-    if (old->generation == accel__generation()) {
-        *out_queue = old;
+    accel__cpu_queue *old = atomic_load_explicit(&stream->queue, memory_order_acquire);
+    *out_queue = old;
+    if (accel__cpu_queue_is_own(old))
         return ACCEL_OK;
-    }
     accel__cpu_queue *queue = accel__cpu_queue_create(stream->device, stream->priority);
     if (queue == NULL)
         return no_memory(function);
-    const accel_status status =
-        (accel_status)atomic_load_explicit(&old->status, memory_order_acquire);
-    if (status != ACCEL_OK)
-        accel__cpu_queue_fail(queue, 0, status, old->error_text);
-    if (atomic_compare_exchange_strong(&stream->queue, &old, queue)) {
-        accel__cpu_queue_unreference(old);
-        *out_queue = queue;
-    } else {
-        accel__cpu_queue_unreference(queue);
-        *out_queue = old;
-    }
+    if (accel__cpu_queue_status(old) != ACCEL_OK)
+        accel__cpu_queue_fail(queue, 0, accel__cpu_queue_status(old), old->error_text);
+    const bool is_first = atomic_compare_exchange_strong(&stream->queue, &old, queue);
+    *out_queue = is_first ? queue : old;
+    accel__cpu_queue_unreference(is_first ? old : queue);
     return ACCEL_OK;
+}
+
+accel_status accel__cpu_stream_reserve_slow(accel_native_stream *stream, const char *function,
+                                            accel__cpu_queue **out_queue, uint64_t *out_ticket)
+{
+    const accel_status status = accel__cpu_stream_queue(stream, function, out_queue);
+    return status == ACCEL_OK ? accel__cpu_queue_reserve(*out_queue, function, out_ticket) : status;
 }
 
 accel_status accel__cpu_stream_query(accel_native_stream *stream, bool *out_done)
 {
     accel__cpu_queue *queue = atomic_load_explicit(&stream->queue, memory_order_acquire);
-    *out_done = queue->generation != accel__generation() || /* a child's streams are empty */
+    *out_done = !accel__cpu_queue_is_own(queue) || /* a child's streams are empty */
                 accel__cpu_queue_passed(queue, accel__cpu_queue_tail(queue));
+    if (!*out_done)
+        accel__cpu_queue_hurry(queue);
     return accel__cpu_queue_failure(queue, "accel_stream_query");
 }
 
@@ -75,7 +77,7 @@ accel_status accel__cpu_stream_synchronize(accel_native_stream *stream)
 {
     static const char function[] = "accel_stream_synchronize";
     accel__cpu_queue *queue = atomic_load_explicit(&stream->queue, memory_order_acquire);
-    if (queue->generation == accel__generation() &&
+    if (accel__cpu_queue_is_own(queue) &&
         !accel__cpu_queue_wait(queue, accel__cpu_queue_tail(queue), true))
         return accel__fail(ACCEL_ERROR_FORKED, "cpu", function,
                            "the process was forked in a callback of the stream");
@@ -89,9 +91,7 @@ accel_status accel__cpu_stream_add_callback(accel_native_stream *stream,
     static const char function[] = "accel_stream_add_callback";
     accel__cpu_queue *queue = NULL;
     uint64_t ticket = 0;
-    accel_status status = accel__cpu_stream_queue(stream, function, &queue);
-    if (status == ACCEL_OK)
-        status = accel__cpu_queue_reserve(queue, function, &ticket);
+    const accel_status status = accel__cpu_stream_reserve(stream, function, &queue, &ticket);
     if (status != ACCEL_OK)
         return status;
     accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);

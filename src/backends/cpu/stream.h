@@ -3,7 +3,6 @@
 #define ACCEL_BACKENDS_CPU_STREAM_H
 
 #include "backends/cpu/queue.h"
-#include "platform/generation.h"
 
 struct accel_native_stream {
     accel_native_device *device; /* counted by the queue */
@@ -11,18 +10,36 @@ struct accel_native_stream {
     _Atomic(accel__cpu_queue *) queue; /* counted */
 };
 
-accel_status accel__cpu_stream_renew(accel_native_stream *stream, const char *function,
+/* The queue to put work into, of this process: a child makes itself a new one. */
+accel_status accel__cpu_stream_queue(accel_native_stream *stream, const char *function,
                                      accel__cpu_queue **out_queue);
 
-/* The queue to put work into: of this process. */
-static inline accel_status accel__cpu_stream_queue(accel_native_stream *stream,
-                                                   const char *function,
-                                                   accel__cpu_queue **out_queue)
+__attribute__((cold)) accel_status accel__cpu_stream_reserve_slow(accel_native_stream *stream,
+                                                                  const char *function,
+                                                                  accel__cpu_queue **out_queue,
+                                                                  uint64_t *out_ticket);
+
+/* Takes a place in the stream's queue: see accel__cpu_queue_reserve. */
+static inline accel_status accel__cpu_stream_reserve(accel_native_stream *stream,
+                                                     const char *function,
+                                                     accel__cpu_queue **out_queue,
+                                                     uint64_t *out_ticket)
 {
-    *out_queue = atomic_load_explicit(&stream->queue, memory_order_acquire);
-    return (*out_queue)->generation == accel__generation()
-               ? ACCEL_OK
-               : accel__cpu_stream_renew(stream, function, out_queue);
+    accel__cpu_queue *queue = atomic_load_explicit(&stream->queue, memory_order_acquire);
+    uint64_t ticket;
+    if (__builtin_expect(!accel__cpu_queue_try_reserve(queue, &ticket), 0)) {
+        accel__cpu_queue *slow_queue; /* of their own, so that the others stay in registers */
+        uint64_t slow_ticket;
+        const accel_status status = accel__cpu_stream_reserve_slow(stream, function, &slow_queue,
+                                                                   &slow_ticket);
+        if (status != ACCEL_OK)
+            return status;
+        queue = slow_queue;
+        ticket = slow_ticket;
+    }
+    *out_queue = queue;
+    *out_ticket = ticket;
+    return ACCEL_OK;
 }
 
 accel_status accel__cpu_stream_create(accel_native_device *device, int32_t priority,

@@ -53,8 +53,10 @@ bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help
             same_process = drain(&executor, queue, position);
             if (accel__cpu_queue_passed(queue, position))
                 break;
-        } else if (help && accel__cpu_job_help(&executor, queue)) {
-            continue;
+        } else if (help) {
+            accel__cpu_queue_want(queue);
+            if (accel__cpu_job_help(&executor, queue))
+                continue;
         }
         const uint64_t now = accel__cpu_ticks();
         if (deadline == 0)

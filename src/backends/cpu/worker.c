@@ -1,15 +1,24 @@
 /* worker.c: what a worker thread does. It takes a queue from the run queue and stays with it while
  * work keeps coming; it looks at the queue's state once a microsecond only, because each look takes the
  * cache line from those who queue. When nothing has come for a while it dozes, then sleeps. */
+#include <errno.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "backends/cpu/pool.h"
 #include "platform/futex.h"
 
 enum {
-    BUDGET = 64,     /* operations before a look at who else waits */
-    GAP_NS = 1000,   /* between two looks */
-    LATE_NS = 30000, /* a gap that took this long: somebody else needs the processor */
+    BUDGET = 64,       /* operations before a look at who else waits */
+    GAP_NS = 1000,     /* between two looks */
+    ROW_GAP_NS = 4000, /* where much is being queued: each look slows those who queue */
+    FEW = 4,           /* operations found at a look */
+    LATE_NS = 30000,   /* a gap that took this long: somebody else needs the processor */
     DOZE_NS = 100000,
-    DOZES = 10 /* before it sleeps for good */
+    SLICE_NS = 200000,
+    DOZES = 20 /* before it sleeps for good */
 };
 
 static bool others_wait(const accel__cpu_pool *pool)
@@ -23,27 +32,39 @@ static bool is_called(const accel__cpu_pool *pool)
            atomic_load_explicit(&pool->board.open_count, memory_order_relaxed) != 0;
 }
 
-/* Lets a microsecond pass. False where spinning has lasted until `deadline`, or does harm. */
-static bool spin_gap(uint64_t deadline)
+/* Whether other programs took the processor since the last call (interrupts and the hypervisor do not
+ * count). */
+static bool was_displaced(accel__cpu_worker *worker)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nivcsw == worker->displaced)
+        return false;
+    worker->displaced = usage.ru_nivcsw;
+    return true;
+}
+
+/* Lets a moment pass. False where spinning has lasted until `deadline`, or does harm. */
+static bool spin_gap(accel__cpu_worker *worker, uint64_t deadline, uint32_t gap_ns)
 {
     const uint64_t start = accel__cpu_ticks();
-    const uint64_t end = start + accel__cpu_ticks_of_ns(GAP_NS);
+    const uint64_t end = start + accel__cpu_ticks_of_ns(gap_ns);
     uint64_t now = start;
     while (now < end) {
         accel__spin_pause();
         now = accel__cpu_ticks();
     }
-    if (now > start + accel__cpu_ticks_of_ns(LATE_NS)) {
-        accel__cpu_pool_note_busy(now);
-        return false;
-    }
-    return now < deadline;
+    if (now < start + accel__cpu_ticks_of_ns(LATE_NS) || !was_displaced(worker))
+        return now < deadline;
+    accel__cpu_pool_note_busy(now);
+    return false;
 }
 
+/* Looks at the next slot, not at `state`: that line is left to those who queue. */
 static bool has_work(accel__cpu_queue *queue)
 {
-    return accel__cpu_queue_tail(queue) !=
-           atomic_load_explicit(&queue->completed, memory_order_relaxed);
+    const uint64_t next = atomic_load_explicit(&queue->completed, memory_order_relaxed);
+    return atomic_load_explicit(&accel__cpu_queue_slot(queue, next)->sequence,
+                                memory_order_relaxed) == next + 1;
 }
 
 /* Claim held: executes until nothing is left or others wait, and lets the claim go. */
@@ -55,7 +76,7 @@ static accel__cpu_drained execute(accel__cpu_worker *worker, accel__cpu_queue *q
         before = atomic_load_explicit(&queue->completed, memory_order_relaxed);
         result = accel__cpu_drain(&worker->executor, queue, UINT64_MAX, BUDGET);
     } while (result == ACCEL__CPU_DRAINED && !others_wait(&accel__cpu_the_pool) &&
-             atomic_load_explicit(&queue->completed, memory_order_relaxed) != before);
+             atomic_load_explicit(&queue->completed, memory_order_relaxed) == before + BUDGET);
     if (result == ACCEL__CPU_DRAINED)
         accel__cpu_queue_unclaim(queue);
     return result;
@@ -66,9 +87,11 @@ static accel__cpu_drained execute(accel__cpu_worker *worker, accel__cpu_queue *q
 static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
 {
     accel__cpu_pool *pool = &accel__cpu_the_pool;
-    uint64_t deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+    uint64_t deadline = accel__cpu_ticks() + accel__cpu_patience_ticks();
     bool spins = true;
     for (;;) {
+        uint32_t gap_ns = GAP_NS;
+        const uint64_t before = atomic_load_explicit(&queue->completed, memory_order_relaxed);
         if (has_work(queue) && accel__cpu_queue_try_claim(queue)) {
             const accel__cpu_drained result = execute(worker, queue);
             if (result == ACCEL__CPU_FORKED)
@@ -81,11 +104,13 @@ static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
                 accel__cpu_pool_push(queue, true); /* behind the others */
                 return true;
             }
-            deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+            deadline = accel__cpu_ticks() + accel__cpu_patience_ticks();
+            if (atomic_load_explicit(&queue->completed, memory_order_relaxed) - before > FEW)
+                gap_ns = ROW_GAP_NS;
         } else if ((!spins || is_called(pool)) && accel__cpu_queue_leave(queue)) {
             return true;
         }
-        spins = spin_gap(deadline);
+        spins = spin_gap(worker, deadline, gap_ns);
     }
 }
 
@@ -156,8 +181,30 @@ static bool sleep_now(accel__cpu_worker *worker)
     return true;
 }
 
+/* Asks for short turns of the processor, which come sooner (Linux 6.12; others ignore it). */
+static void ask_for_short_slices(void)
+{
+    struct {
+        uint32_t size;
+        uint32_t policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime;
+        uint64_t deadline;
+        uint64_t period;
+    } attributes = {.size = sizeof attributes, .runtime = SLICE_NS};
+    errno = 0;
+    const int nice_now = getpriority(PRIO_PROCESS, 0);
+    if (errno != 0 || sched_getscheduler(0) != SCHED_OTHER)
+        return;
+    attributes.nice = nice_now;
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
 void *accel__cpu_worker_run(void *user)
 {
+    ask_for_short_slices();
     accel__cpu_worker *worker = user;
     accel__cpu_pool *pool = &accel__cpu_the_pool;
     uint64_t deadline = 0;
@@ -166,11 +213,11 @@ void *accel__cpu_worker_run(void *user)
         if (queue != NULL && !attend(worker, queue))
             return NULL;
         if (queue != NULL || accel__cpu_job_help(&worker->executor, NULL)) {
-            deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+            deadline = accel__cpu_ticks() + accel__cpu_patience_ticks();
             worker->dozes_left = DOZES;
             continue;
         }
-        if (!spin_gap(deadline) && !sleep_now(worker))
+        if (!spin_gap(worker, deadline, GAP_NS) && !sleep_now(worker))
             break;
     }
     accel__cpu_executor_end(&worker->executor);

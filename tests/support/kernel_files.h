@@ -1,0 +1,52 @@
+/* kernel_files.h: runs the kernels of tests/kernels on every device there is. A test states the
+ * arguments once, with what the host expects afterwards; buffers are copied in, and back. */
+#ifndef TESTS_SUPPORT_KERNEL_FILES_H
+#define TESTS_SUPPORT_KERNEL_FILES_H
+
+#include <accel/accel.h>
+
+typedef struct test_arg {
+    accel_kernel_arg_kind kind;
+    size_t size;
+    const void
+        *data; /* POINTER: host memory that is copied to the device and back; not constant then */
+} test_arg;
+
+#define ARG_BUFFER(array)                                                                          \
+    {                                                                                              \
+        ACCEL_KERNEL_ARG_KIND_POINTER, sizeof(array), (array)                                      \
+    }
+#define ARG_BYTES(pointer, bytes)                                                                  \
+    {                                                                                              \
+        ACCEL_KERNEL_ARG_KIND_POINTER, (bytes), (pointer)                                          \
+    }
+#define ARG_VALUE(variable)                                                                        \
+    {                                                                                              \
+        ACCEL_KERNEL_ARG_KIND_VALUE, sizeof(variable), &(variable)                                 \
+    }
+#define ARG_LOCAL(bytes)                                                                           \
+    {                                                                                              \
+        ACCEL_KERNEL_ARG_KIND_LOCAL, (bytes), NULL                                                 \
+    }
+
+/* The same buffer as the argument before it. */
+#define ARG_SAME                                                                                   \
+    {                                                                                              \
+        ACCEL_KERNEL_ARG_KIND_POINTER, 0, NULL                                                     \
+    }
+
+/* Runs kernel `name` of tests/kernels/`file`, in blocks as `shape` says, on `device`. Modules are
+ * built once a device and kept. `checks`: with the debug mode of barriers. Fails the test where
+ * anything fails. */
+void test_run_kernel(accel_device device, bool checks, const char *file, const char *name,
+                     const accel_launch_shape *shape, const test_arg *args, uint32_t arg_count);
+
+/* Calls `test` for each device, and once more with checked barriers where the device has that. */
+void test_each_device(void (*test)(accel_device device, bool checks));
+
+/* Numbers that look random and are the same in each run. */
+uint32_t test_random(uint32_t *state);
+
+void test_release_kernel_files(void);
+
+#endif
