@@ -8,11 +8,11 @@
 #include "core/options.h"
 
 /* Which variable the reader should look at. */
-static const char *variable_of(const accel__inventory *inventory)
+static const char *variable_of(const accel__inventory *inventory, const char *problem)
 {
     if (inventory->reason == ACCEL_REASON_LEFT_OUT)
         return "ACCEL_BACKENDS";
-    if (inventory->hidden_count != 0 || inventory->visible_problem[0] != '\0')
+    if (inventory->hidden_count != 0 || problem[0] != '\0')
         return "ACCEL_VISIBLE_DEVICES";
     return "";
 }
@@ -20,9 +20,11 @@ static const char *variable_of(const accel__inventory *inventory)
 static void fill(const accel__backend *backend, const accel__inventory *inventory,
                  accel_backend_report *report)
 {
+    char problem[sizeof report->detail];
+    accel__inventory_visible_problem(inventory, problem, sizeof problem);
     const bool helped = accel__backend_has_drivers(backend);
     report->reason = inventory->reason;
-    if (report->reason == ACCEL_REASON_NONE && inventory->visible_problem[0] != '\0')
+    if (report->reason == ACCEL_REASON_NONE && problem[0] != '\0')
         report->reason = ACCEL_REASON_BAD_SETTING;
     report->device_count = inventory->summary.device_count;
     report->hidden_count = inventory->hidden_count;
@@ -30,10 +32,9 @@ static void fill(const accel__backend *backend, const accel__inventory *inventor
     report->driver_count = inventory->answer_count;
     const char *source = backend->frozen_count >= 0 ? "started" : helped ? "helper" : "files";
     snprintf(report->source, sizeof report->source, "%s", source);
-    snprintf(report->variable, sizeof report->variable, "%s", variable_of(inventory));
+    snprintf(report->variable, sizeof report->variable, "%s", variable_of(inventory, problem));
     snprintf(report->detail, sizeof report->detail, "%s",
-             inventory->visible_problem[0] != '\0' ? inventory->visible_problem
-                                                   : inventory->summary.reason);
+             problem[0] != '\0' ? problem : inventory->summary.reason);
 }
 
 /* The backend's inventory, for a question that has an out struct. */

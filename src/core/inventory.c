@@ -177,9 +177,10 @@ static bool keep_visible(accel__backend *backend, accel__inventory *made,
 {
     int32_t chosen[ACCEL__DEVICE_MAX];
     identified known = {.backend = backend, .candidates = candidates};
-    const int32_t visible = accel__visible_apply(
-        visible_list(), backend->table.name, count, identify, &known, is_backend, chosen,
-        made->visible_problem, sizeof made->visible_problem);
+    const int32_t visible = accel__visible_apply(visible_list(), backend->table.name, count,
+                                                 identify, &known, is_backend, chosen,
+                                                 &made->visible_problem);
+    made->visible_stamp = hash(0, visible_list());
     made->visible = accel__allocate_array((size_t)visible, sizeof *made->visible);
     made->selected = accel__allocate_array((size_t)visible, sizeof *made->selected);
     if (made->visible == NULL || made->selected == NULL)
@@ -193,8 +194,8 @@ static bool keep_visible(accel__backend *backend, accel__inventory *made,
     }
     made->summary.device_count = visible;
     made->hidden_count = count - visible;
-    if (made->visible_problem[0] != '\0')
-        accel__log(ACCEL_LOG_LEVEL_WARNING, backend->table.name, "%s", made->visible_problem);
+    if (made->visible_problem.text[0] != '\0')
+        accel__log(ACCEL_LOG_LEVEL_WARNING, backend->table.name, "%s", made->visible_problem.text);
     return true;
 }
 
@@ -408,6 +409,25 @@ void accel__inventory_freeze(accel__backend *backend, const accel__inventory *in
     atomic_store_explicit(&backend->frozen_count, inventory->summary.device_count,
                           memory_order_release);
     accel__mutex_unlock(&backend->inventory_mutex);
+}
+
+void accel__inventory_visible_problem(const accel__inventory *inventory, char *text,
+                                      size_t capacity)
+{
+    const char *list = visible_list();
+    const uint64_t stamp = hash(0, list);
+    uint64_t strangers = inventory->visible_problem.strangers;
+    const uint32_t known = accel__registry_count();
+    for (accel_backend number = 1; number <= known && strangers != 0; number++) {
+        const accel__inventory *other = accel__inventory_get(accel__registry_get(number));
+        if (other == NULL || other->summary.cannot_tell)
+            strangers = 0; /* it may be a device of that one */
+        else if (other->reason != ACCEL_REASON_LEFT_OUT)
+            strangers &= other->visible_stamp == stamp ? other->visible_problem.strangers : 0;
+    }
+    snprintf(text, capacity, "%s", inventory->visible_problem.text);
+    if (text[0] == '\0')
+        accel__visible_blame(list, strangers, text, capacity);
 }
 
 int32_t accel__inventory_table_index(accel__backend *backend, int32_t index)

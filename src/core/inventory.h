@@ -8,6 +8,8 @@
 #include <accel/backend.h>
 #include <stdatomic.h>
 
+#include "core/visible.h"
+
 typedef struct accel__backend accel__backend;
 
 enum { ACCEL__DRIVER_MAX = 32 };
@@ -41,7 +43,8 @@ typedef struct accel__inventory {
     accel__answer *answers[ACCEL__DRIVER_MAX];
     accel__candidate *visible;        /* in the program's order; summary.device_count of them */
     accel_backend_selected *selected; /* the same for the backend's start; NULL for local ones */
-    char visible_problem[256]; /* what is wrong with ACCEL_VISIBLE_DEVICES for this backend; "" */
+    uint64_t visible_stamp;           /* of ACCEL_VISIBLE_DEVICES alone */
+    accel__visible_problem visible_problem;
 } accel__inventory;
 
 /* The backend's inventory as it is now. NULL: no memory. */
@@ -49,6 +52,11 @@ const accel__inventory *accel__inventory_get(accel__backend *backend);
 
 /* The backend has started with these devices: from now on they are the answer. */
 void accel__inventory_freeze(accel__backend *backend, const accel__inventory *inventory);
+
+/* What is wrong with ACCEL_VISIBLE_DEVICES, for a reader who asks about the backend that has this
+ * inventory: asks the other backends too where only they can tell. "" for nothing. */
+void accel__inventory_visible_problem(const accel__inventory *inventory, char *text,
+                                      size_t capacity);
 
 /* From the visible index to the index that the backend's table takes. For a backend with drivers the
  * two are the same. */
