@@ -13,5 +13,6 @@ extern const bench_topic bench_topic_loops;    /* kernels from source without ba
 extern const bench_topic bench_topic_barriers; /* kernels from source with barriers */
 extern const bench_topic bench_topic_events;
 extern const bench_topic bench_topic_copies;
+extern const bench_topic bench_topic_opencl_overhead; /* the same kernel through both */
 
 #endif
