@@ -22,6 +22,18 @@
 
 enum { STACK_SIZE = 64 * 1024, FIRST_FREE = 4, DESCRIPTORS_MAX = 1 << 16, BY_PIDFD = 3 };
 
+/* ThreadSanitizer takes clone for a fork, in the child of which it stops checking: with borrowed memory
+ * that would be this very process. Under it the children get copies of the memory instead, by a bare
+ * system call, and `plan` lies in memory that is shared with them. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define COPIES_MEMORY 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define COPIES_MEMORY 1
+#endif
+
 /* The sanitizers' bookkeeping knows nothing of these borrowed threads. */
 #define UNCHECKED __attribute__((no_sanitize("thread", "address")))
 
@@ -75,6 +87,21 @@ UNCHECKED static bool arrange_descriptors(int descriptor)
     return ok;
 }
 
+/* A child that runs `body`, which does not return, while the calling thread stands still. */
+UNCHECKED static pid_t start_child(int (*body)(void *user), char *stack, int exit_signal,
+                                   plan *made)
+{
+#ifdef COPIES_MEMORY
+    (void)stack;
+    const long child = syscall(SYS_clone, CLONE_VFORK | exit_signal, NULL, NULL, NULL, NULL);
+    if (child == 0)
+        body(made);
+    return (pid_t)child;
+#else
+    return clone(body, stack, CLONE_VM | CLONE_VFORK | exit_signal, made);
+#endif
+}
+
 UNCHECKED static int run_program(void *user)
 {
     plan *made = user;
@@ -88,8 +115,7 @@ UNCHECKED static int run_program(void *user)
 UNCHECKED static int run_stone(void *user)
 {
     plan *made = user;
-    const pid_t process = clone(run_program, made->program_stack, CLONE_VM | CLONE_VFORK | SIGCHLD,
-                                made);
+    const pid_t process = start_child(run_program, made->program_stack, SIGCHLD, made);
     if (process < 0)
         made->error = errno;
     else if (made->error != 0)
@@ -104,7 +130,7 @@ static int start(plan *made, char *stone_stack)
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const pid_t stone = clone(run_stone, stone_stack, CLONE_VM | CLONE_VFORK, made);
+    const pid_t stone = start_child(run_stone, stone_stack, 0, made);
     const int code = stone < 0 ? errno : made->error;
     if (stone > 0)
         while (waitpid(stone, NULL, (int)__WCLONE) < 0 && errno == EINTR)
@@ -117,23 +143,26 @@ int accel__detached_start(const char *path, char *const arguments[], int descrip
                           accel__detached *out_made)
 {
     *out_made = (accel__detached){.process = -1, .handle = -1};
-    char *stacks = accel__platform.map(NULL, 2 * STACK_SIZE, PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    const size_t size = sizeof(plan) + 2 * STACK_SIZE;
+    char *stacks = accel__platform.map(NULL, size, PROT_READ | PROT_WRITE,
+                                       MAP_SHARED | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stacks == MAP_FAILED)
         return errno;
-    plan made = {
+    plan *made = (plan *)(stacks + 2 * STACK_SIZE);
+    *made = (plan){
         .path = path,
         .arguments = arguments,
         .descriptor = descriptor,
         .program_stack = stacks + STACK_SIZE,
     };
-    const int code = start(&made, stacks + 2 * STACK_SIZE);
-    accel__platform.unmap(stacks, 2 * STACK_SIZE);
+    const int code = start(made, stacks + 2 * STACK_SIZE);
+    const pid_t process = made->process;
+    accel__platform.unmap(stacks, size);
     if (code != 0)
         return code;
-    out_made->process = made.process;
+    out_made->process = process;
 #ifdef SYS_pidfd_open
-    out_made->handle = (int)syscall(SYS_pidfd_open, made.process, 0u);
+    out_made->handle = (int)syscall(SYS_pidfd_open, process, 0u);
 #endif
     return 0;
 }
