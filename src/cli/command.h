@@ -13,6 +13,7 @@ typedef accel__exit (*accel__command_function)(int argc, char **argv);
 accel__exit accel__command_list(int argc, char **argv);
 accel__exit accel__command_run(int argc, char **argv);
 accel__exit accel__command_build(int argc, char **argv);
+accel__exit accel__command_doctor(int argc, char **argv);
 
 /* getopt_long that stays silent and knows --help. Gives the option's character; -1 at the end;
  * ACCEL__OPTION_STOP after a wrong option (the message is printed). `short_options` begins with ':'. */
@@ -22,6 +23,7 @@ enum {
     ACCEL__OPTION_JSON,
     ACCEL__OPTION_TIME,
     ACCEL__OPTION_REPEAT,
+    ACCEL__OPTION_TIMEOUT,
     ACCEL__OPTION_VERSION
 };
 int accel__next_option(int argc, char **argv, const char *short_options,

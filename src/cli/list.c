@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/backend_object.h"
 #include "cli/command.h"
 #include "cli/inventory.h"
 #include "cli/json.h"
@@ -121,26 +122,16 @@ static json_t *problem_object(const accel__inventory_problem *problem)
     return object;
 }
 
-static json_t *backend_object(const accel__inventory_backend *backend)
-{
-    json_t *object = json_object();
-    if (object == NULL)
-        return NULL;
-    accel__json_set(object, "name", accel__json_text(backend->name));
-    accel__json_set(object, "device_count", json_integer(backend->device_count));
-    accel__json_set(object, "reason", accel__json_text(backend->reason));
-    return object;
-}
-
 static accel__exit print_json(const accel__inventory *inventory)
 {
     json_t *devices = json_array();
     json_t *backends = json_array();
     json_t *problems = json_array();
+    const uint32_t count = accel_backend_count();
     for (size_t i = 0; i < inventory->device_count; i++)
         json_array_append_new(devices, device_object(&inventory->devices[i]));
-    for (size_t i = 0; i < inventory->backend_count; i++)
-        json_array_append_new(backends, backend_object(&inventory->backends[i]));
+    for (accel_backend backend = 1; backend <= count; backend++)
+        json_array_append_new(backends, accel__backend_object(backend));
     for (size_t i = 0; i < inventory->problem_count; i++)
         json_array_append_new(problems, problem_object(&inventory->problems[i]));
     return accel__json_print(json_pack("{s:o, s:o, s:o}", "devices", devices, "backends", backends,

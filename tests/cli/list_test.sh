@@ -38,7 +38,7 @@ for setting in ACCEL_CPU_DEVICES=65 ACCEL_CPU_DEVICES=0 ACCEL_CPU_DEVICES=x ACCE
     expect 0 env $setting "$ACCEL" list --json
     same "$(json devices)" 0 "devices with $setting"
     same "$(json backends.0.name) $(json backends.0.device_count)" "cpu 0" "the backend with $setting"
-    case $(json backends.0.reason) in *${setting%=*}*) ;; *) fail "no reason" ;; esac
+    case $(json backends.0.detail) in *${setting%=*}*) ;; *) fail "no reason" ;; esac
     expect 1 env $setting "$ACCEL" run scale.cl -g 1
 done
 refused 1 "ACCEL_BACKEND" env ACCEL_BACKEND=nosuch "$ACCEL" run scale.cl -g 1
