@@ -113,7 +113,7 @@ accel_status accel_module_create_from_native(accel_device device, const void *ob
     accel_module *made = NULL;
     accel_status status = begin(device, __func__, &made);
     if (status == ACCEL_OK)
-        status = accel__module_load(made, object, size, __func__);
+        status = accel__error_met_by(accel__module_load(made, object, size, __func__), __func__);
     return finish(status, made, out_module);
 }
 

@@ -1,6 +1,7 @@
 /* source_module.c: the public functions that make modules and native objects from portable source.
  * Whatever happens, the build's log reaches the caller: in a module without kernels where the build
  * failed. */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -102,15 +103,18 @@ static accel_module *begin(accel__source_build *build, accel_device device,
     return module;
 }
 
-/* A backend records its failures under the function that it knows; the caller's was this one. */
-static accel_status claim_failure(accel_status status, const accel__source_build *build)
+/* A backend records its failures under the function that it knows; the caller's was this one. The
+ * vendor's code stays. `text`: the message, NULL for the backend's own. */
+static accel_status claim_failure(accel_status status, const accel__source_build *build,
+                                  const char *text, int size)
 {
     accel_error error = {.struct_size = sizeof error};
     char vendor_message[192];
     accel_last_error(&error);
     snprintf(vendor_message, sizeof vendor_message, "%s", error.vendor_message);
     return accel__fail_vendor(status, build->device->backend->table.name, build->function,
-                              error.vendor_code, vendor_message, "%s", error.message);
+                              error.vendor_code, vendor_message, "%.*s",
+                              text != NULL ? size : INT_MAX, text != NULL ? text : error.message);
 }
 
 /* The first line that is an error; its length goes to *out_size, 0 where there is none. */
@@ -140,9 +144,8 @@ static accel_status report(accel_status status, accel__source_build *build, acce
     size_t size = 0;
     const char *line = first_error(accel__text_string(&module->log), &size);
     if (status == ACCEL_ERROR_BUILD_FAILED && size != 0)
-        return accel__fail(status, build->device->backend->table.name, build->function, "%.*s",
-                           size > 4096 ? 4096 : (int)size, line);
-    return claim_failure(status, build);
+        return claim_failure(status, build, line, size > 4096 ? 4096 : (int)size);
+    return claim_failure(status, build, NULL, 0);
 }
 
 /* ---- loading ---- */

@@ -54,9 +54,8 @@ static void set_argument(const accel__opencl_function *made, const accel_kernel_
     case ACCEL_KERNEL_ARG_KIND_POINTER:
         set_pointer(made, arg->data, index, state);
         return;
-    case ACCEL_KERNEL_ARG_KIND_LOCAL: /* OpenCL has no local memory of 0 bytes */
-        state->code = made->device->api->clSetKernelArg(made->kernel, (*index)++,
-                                                        arg->size != 0 ? arg->size : 1, NULL);
+    case ACCEL_KERNEL_ARG_KIND_LOCAL:
+        state->code = made->device->api->clSetKernelArg(made->kernel, (*index)++, arg->size, NULL);
         return;
     }
 }
@@ -108,10 +107,11 @@ accel_status accel__opencl_launch(accel_native_stream *native,
         status = accel__opencl_begin(stream);
     if (status != ACCEL_OK) {
         accel__mutex_unlock(&made->mutex);
-        return status;
+        return accel__error_met_by(status, function);
     }
     const cl_int code = stream->device->api->clEnqueueNDRangeKernel(
         stream->queue, made->kernel, dimensions, NULL, global, local, 0, NULL, &event);
     accel__mutex_unlock(&made->mutex);
-    return accel__opencl_enqueued(stream, code, event, "clEnqueueNDRangeKernel");
+    return accel__error_met_by(
+        accel__opencl_enqueued(stream, code, event, "clEnqueueNDRangeKernel"), function);
 }
