@@ -19,6 +19,8 @@ int test_child_wait(pid_t child, unsigned seconds);
 unsigned test_thread_count(void); /* threads of this process */
 /* A number that changes when a descriptor is opened, closed or replaced. */
 uint64_t test_descriptor_digest(void);
+/* A number that changes when a file is mapped that was not, or the other way round. */
+uint64_t test_mapped_files_digest(void);
 uint64_t test_cpu_time_ns(void); /* of the process */
 uint64_t test_now_ns(void);
 void test_nap_ms(unsigned milliseconds);
