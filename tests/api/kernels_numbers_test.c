@@ -326,6 +326,8 @@ static void float_tests(accel_device device, bool checks)
 
 static void doubles(accel_device device, bool checks)
 {
+    if (!test_has_doubles(device))
+        return;
     static double data[N], expected[N];
     const double k = 6.0;
     const int n = N - 5;
@@ -463,7 +465,7 @@ static void bodies(accel_device device, bool checks)
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        test_each_device(name);                                                                    \
+        test_each_device(#name, name);                                                                    \
     }
 
 TEST_OF(operators)

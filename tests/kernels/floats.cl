@@ -52,6 +52,7 @@ __kernel void tests(__global const float *a, __global const float *b, __global i
              !(x >= y) << 12 | islessgreater(x, y) << 13;
 }
 
+#ifdef cl_khr_fp64 /* the device has doubles */
 __kernel void doubles(__global double *data, const double k, const int n)
 {
     const int i = get_global_id(0);
@@ -66,6 +67,7 @@ __kernel void doubles(__global double *data, const double k, const int n)
     }
     data[i] = sum + sqrt(data[i]) + M_PI;
 }
+#endif
 
 __constant float table[8] = {0.5f, -1.0f, 2.0f, 3.25f, -4.0f, 5.0f, 0.125f, 7.0f};
 __constant int offset = 3;

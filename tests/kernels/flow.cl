@@ -158,11 +158,13 @@ typedef struct {
     int index[2];
 } item_t;
 
+#ifdef cl_khr_fp64 /* the device has doubles */
 struct pair {
     item_t first;
     char tag;
     double second;
 };
+#endif
 
 enum { FIRST = 3, SECOND, THIRD = FIRST * 10 };
 
@@ -175,6 +177,7 @@ item_t make(float w, int a, int b)
     return r;
 }
 
+#ifdef cl_khr_fp64
 __kernel void records(__global struct pair *data, __global int *sizes)
 {
     const int i = get_global_id(0);
@@ -192,6 +195,7 @@ __kernel void records(__global struct pair *data, __global int *sizes)
         sizes[3] = sizeof(long) * 100 + sizeof(char);
     }
 }
+#endif
 
 int find(__global const int *sorted, int n, int key)
 {

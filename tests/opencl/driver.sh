@@ -64,4 +64,5 @@ case $configuration in
         exit 2
         ;;
 esac
+export TEST_DRIVER="${configuration%%-*}"
 exec "$@"

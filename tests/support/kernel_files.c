@@ -107,13 +107,39 @@ void test_run_kernel(accel_device device, bool checks, const char *file, const c
         OK(accel_memory_free(memory[i]));
 }
 
-void test_each_device(void (*test)(accel_device device, bool checks))
+/* Prints the reason, too. */
+static bool is_excepted(const char *name, uint32_t backend)
+{
+    char line[512], wanted[128];
+    const char *path = getenv("TEST_EXCEPTIONS");
+    const char *driver = getenv("TEST_DRIVER");
+    FILE *file = path != NULL && driver != NULL ? fopen(path, "re") : NULL;
+    bool found = false;
+    snprintf(wanted, sizeof wanted, "%s/%s kernels/%s ", accel_backend_name(backend),
+             driver != NULL ? driver : "", name);
+    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL)
+        found = strncmp(line, wanted, strlen(wanted)) == 0;
+    if (file != NULL)
+        fclose(file);
+    if (found)
+        print_message("exception: %s", line + strlen(wanted));
+    return found;
+}
+
+bool test_has_doubles(accel_device device)
+{
+    accel_device_capability capability = {.struct_size = sizeof capability};
+    OK(accel_get_device_capability(device, &capability));
+    return capability.fp64;
+}
+
+void test_each_device(const char *name, void (*test)(accel_device device, bool checks))
 {
     const accel_backend cpu = test_cpu();
     unsigned tested = 0;
     for (uint32_t backend = 1; backend <= accel_backend_count(); backend++) {
         int32_t count = 0;
-        if (accel_device_count(backend, &count) != ACCEL_OK)
+        if (accel_device_count(backend, &count) != ACCEL_OK || is_excepted(name, backend))
             continue;
         for (int32_t i = 0; i < count; i++) {
             const accel_device device = {backend, i};

@@ -41,8 +41,15 @@ typedef struct test_arg {
 void test_run_kernel(accel_device device, bool checks, const char *file, const char *name,
                      const accel_launch_shape *shape, const test_arg *args, uint32_t arg_count);
 
-/* Calls `test` for each device, and once more with checked barriers where the device has that. */
-void test_each_device(void (*test)(accel_device device, bool checks));
+/* Calls `test` for each device, and once more with checked barriers where the device has that. Left out
+ * are drivers' devices for which the file TEST_EXCEPTIONS has a line
+ *
+ *     BACKEND/DRIVER kernels/NAME REASON
+ *
+ * with the DRIVER that TEST_DRIVER names. */
+void test_each_device(const char *name, void (*test)(accel_device device, bool checks));
+
+bool test_has_doubles(accel_device device);
 
 /* Numbers that look random and are the same in each run. */
 uint32_t test_random(uint32_t *state);
