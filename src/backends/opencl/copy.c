@@ -181,11 +181,14 @@ static accel_status copy_buffers(accel__opencl_stream *stream, accel__opencl_dev
 accel_status accel__opencl_copy(accel_native_stream *native, const accel_backend_copy *copy)
 {
     accel__opencl_stream *stream = (accel__opencl_stream *)native;
+    accel_status status = ACCEL_OK;
     if (copy->direction == ACCEL_COPY_DIRECTION_HOST_TO_HOST)
-        return accel__opencl_gate_queue(stream, copy_on_host, copy, sizeof *copy);
-    return stream->device->pointers == ACCEL__OPENCL_TRANSLATE
-               ? copy_buffers(stream, stream->device, stream->device, copy)
-               : copy_pointers(stream, copy);
+        status = accel__opencl_gate_queue(stream, copy_on_host, copy, sizeof *copy);
+    else if (stream->device->pointers == ACCEL__OPENCL_TRANSLATE)
+        status = copy_buffers(stream, stream->device, stream->device, copy);
+    else
+        status = copy_pointers(stream, copy);
+    return accel__error_met_by(status, "accel_copy");
 }
 
 bool accel__opencl_peer_reachable(accel_native_device *destination, accel_native_device *source)
@@ -199,10 +202,11 @@ accel_status accel__opencl_peer_copy(accel_native_stream *native, accel_native_d
                                      accel_native_device *source, const accel_backend_copy *copy)
 {
     accel__opencl_stream *stream = (accel__opencl_stream *)native;
-    return stream->device->pointers == ACCEL__OPENCL_TRANSLATE
-               ? copy_buffers(stream, (accel__opencl_device *)destination,
-                              (accel__opencl_device *)source, copy)
-               : copy_pointers(stream, copy);
+    const accel_status status = stream->device->pointers == ACCEL__OPENCL_TRANSLATE
+                                    ? copy_buffers(stream, (accel__opencl_device *)destination,
+                                                   (accel__opencl_device *)source, copy)
+                                    : copy_pointers(stream, copy);
+    return accel__error_met_by(status, "accel_copy");
 }
 
 static accel_status fill_device(accel__opencl_stream *stream, const accel__opencl_range *range,
@@ -242,8 +246,10 @@ accel_status accel__opencl_fill(accel_native_stream *native, void *destination, 
     accel__opencl_stream *stream = (accel__opencl_stream *)native;
     accel__opencl_range range;
     if (accel__opencl_range_find(&stream->device->memory, destination, &range))
-        return fill_device(stream, &range, destination, pattern, pattern_size, size);
+        return accel__error_met_by(
+            fill_device(stream, &range, destination, pattern, pattern_size, size), "accel_fill");
     host_fill fill = {.destination = destination, .size = size, .pattern_size = pattern_size};
     memcpy(fill.pattern, pattern, pattern_size);
-    return accel__opencl_gate_queue(stream, fill_on_host, &fill, sizeof fill);
+    return accel__error_met_by(accel__opencl_gate_queue(stream, fill_on_host, &fill, sizeof fill),
+                               "accel_fill");
 }

@@ -73,7 +73,7 @@ accel_status accel__opencl_event_record(accel_native_event *native,
     const accel__opencl_api *api = stream->device->api;
     accel_status status = accel__opencl_begin(stream);
     if (status != ACCEL_OK)
-        return status;
+        return accel__error_met_by(status, "accel_event_record");
     cl_event own = NULL;
     cl_int code = CL_SUCCESS;
     if (given->timing || stream->last == NULL)
@@ -84,15 +84,15 @@ accel_status accel__opencl_event_record(accel_native_event *native,
     status = accel__opencl_enqueued(stream, code, own, "clEnqueueMarkerWithWaitList");
     if (status == ACCEL_OK)
         replace(given, mark);
-    return status;
+    return accel__error_met_by(status, "accel_event_record");
 }
 
 /* ---- questions and waits ---- */
 
-static accel_status fail_mark(cl_int code)
+static accel_status fail_mark(cl_int code, const char *function)
 {
     const char *name = accel__opencl_code_name(code);
-    return accel__fail_vendor(ACCEL_ERROR_DEVICE_FAILED, "opencl", "accel_event", code, name,
+    return accel__fail_vendor(ACCEL_ERROR_DEVICE_FAILED, "opencl", function, code, name,
                               "the work before the event failed: %s (%d)", name, code);
 }
 
@@ -104,7 +104,7 @@ accel_status accel__opencl_event_query(accel_native_event *native, bool *out_don
                                              : CL_COMPLETE;
     accel__mutex_unlock(&given->mutex);
     *out_done = state <= CL_COMPLETE;
-    return state < CL_COMPLETE ? fail_mark(state) : ACCEL_OK;
+    return state < CL_COMPLETE ? fail_mark(state, "accel_event_query") : ACCEL_OK;
 }
 
 accel_status accel__opencl_event_synchronize(accel_native_event *native)
@@ -115,7 +115,7 @@ accel_status accel__opencl_event_synchronize(accel_native_event *native)
         return ACCEL_OK;
     const cl_int state = accel__opencl_await(given->device->api, mark);
     given->device->api->clReleaseEvent(mark);
-    return state < CL_COMPLETE ? fail_mark(state) : ACCEL_OK;
+    return state < CL_COMPLETE ? fail_mark(state, "accel_event_synchronize") : ACCEL_OK;
 }
 
 /* Of another platform: its driver knows nothing of the event, so a gate of its own stands for it. */
@@ -151,7 +151,7 @@ accel_status accel__opencl_event_wait(accel_native_stream *native_stream,
         }
     }
     given->device->api->clReleaseEvent(mark);
-    return status;
+    return accel__error_met_by(status, "accel_stream_wait_event");
 }
 
 /* ---- time and handle ---- */
@@ -178,7 +178,7 @@ accel_status accel__opencl_event_elapsed(accel_native_event *start, accel_native
         status = read_end((event *)end, &second);
     if (status == ACCEL_OK)
         *out_milliseconds = (double)(int64_t)(second - first) / 1e6;
-    return status;
+    return accel__error_met_by(status, "accel_event_elapsed_time");
 }
 
 accel_status accel__opencl_event_handle(accel_native_event *native, void **out_handle)

@@ -109,5 +109,7 @@ accel_status accel__opencl_callback_add(accel_native_stream *stream,
                                         void (*call)(accel_status status, void *user), void *user)
 {
     const callback made = {call, user};
-    return accel__opencl_gate_queue((accel__opencl_stream *)stream, call_back, &made, sizeof made);
+    return accel__error_met_by(
+        accel__opencl_gate_queue((accel__opencl_stream *)stream, call_back, &made, sizeof made),
+        "accel_stream_add_callback");
 }

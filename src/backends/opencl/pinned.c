@@ -3,6 +3,8 @@
 #include "backends/opencl/device.h"
 #include "base/error.h"
 
+static const char function[] = "accel_memory_alloc";
+
 accel_status accel__opencl_pinned_alloc(accel_native_device *native, size_t size, size_t alignment,
                                         void **out_pointer)
 {
@@ -13,13 +15,13 @@ accel_status accel__opencl_pinned_alloc(accel_native_device *native, size_t size
     range.buffer = api->clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                        size + alignment, NULL, &code);
     if (range.buffer == NULL)
-        return accel__opencl_fail(code, "clCreateBuffer");
+        return accel__error_met_by(accel__opencl_fail(code, "clCreateBuffer"), function);
     range.raw = api->clEnqueueMapBuffer(device->service, range.buffer, CL_TRUE,
                                         CL_MAP_READ | CL_MAP_WRITE, 0, size + alignment, 0, NULL,
                                         NULL, &code);
     if (range.raw == NULL) {
         api->clReleaseMemObject(range.buffer);
-        return accel__opencl_fail(code, "clEnqueueMapBuffer");
+        return accel__error_met_by(accel__opencl_fail(code, "clEnqueueMapBuffer"), function);
     }
     range.begin = ((uintptr_t)range.raw + alignment - 1) & ~(uintptr_t)(alignment - 1);
     *out_pointer = (void *)range.begin;
@@ -27,7 +29,7 @@ accel_status accel__opencl_pinned_alloc(accel_native_device *native, size_t size
         return ACCEL_OK;
     api->clEnqueueUnmapMemObject(device->service, range.buffer, range.raw, 0, NULL, NULL);
     api->clReleaseMemObject(range.buffer);
-    return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", "accel_memory_alloc",
+    return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", function,
                        "no host memory to keep account of an allocation");
 }
 

@@ -113,7 +113,8 @@ accel_status accel__opencl_stream_create(accel_native_device *native, int32_t pr
                                                     queue_priority(device, priority), &code);
     if (made->stream.queue == NULL) {
         accel__deallocate(made);
-        return accel__opencl_fail(code, "clCreateCommandQueue");
+        return accel__error_met_by(accel__opencl_fail(code, "clCreateCommandQueue"),
+                                   "accel_stream_create");
     }
     made->end.stream = &made->stream;
     made->end.job.run = on_end;
@@ -171,7 +172,8 @@ accel_status accel__opencl_stream_query(accel_native_stream *native, bool *out_d
     accel__mutex_unlock(&stream->mutex);
     *out_done = state <= CL_COMPLETE;
     if (state < CL_COMPLETE || stream->failure != CL_SUCCESS)
-        return accel__opencl_stream_failure(stream, state);
+        return accel__error_met_by(accel__opencl_stream_failure(stream, state),
+                                   "accel_stream_query");
     return ACCEL_OK;
 }
 
@@ -186,7 +188,8 @@ accel_status accel__opencl_stream_synchronize(accel_native_stream *native)
         api->clReleaseEvent(last);
     }
     if (state < CL_COMPLETE || stream->failure != CL_SUCCESS)
-        return accel__opencl_stream_failure(stream, state);
+        return accel__error_met_by(accel__opencl_stream_failure(stream, state),
+                                   "accel_stream_synchronize");
     return ACCEL_OK;
 }
 
