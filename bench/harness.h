@@ -32,8 +32,9 @@ typedef struct bench_side {
 
 typedef enum bench_bar_kind {
     BENCH_BAR_NONE = 0,
-    BENCH_BAR_TIME, /* ours takes at most so many nanoseconds */
-    BENCH_BAR_RATIO /* ours is at least so many times as fast as the opponent */
+    BENCH_BAR_TIME,  /* ours takes at most so many nanoseconds */
+    BENCH_BAR_RATIO, /* ours is at least so many times as fast as the opponent */
+    BENCH_BAR_ABOVE  /* ours takes at most so many nanoseconds more than the opponent */
 } bench_bar_kind;
 
 typedef struct bench_bar {

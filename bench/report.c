@@ -30,7 +30,9 @@ typedef enum verdict { VERDICT_UNKNOWN, VERDICT_MET, VERDICT_MISSED } verdict;
 static verdict judge(const bench_result *result)
 {
     const bench_bar *bar = &result->row->bar;
-    double value = bar->kind == BENCH_BAR_RATIO ? ratio_of(result) : result->ours_ns;
+    double value = bar->kind == BENCH_BAR_RATIO   ? ratio_of(result)
+                   : bar->kind == BENCH_BAR_ABOVE ? result->ours_ns - result->theirs_ns
+                                                  : result->ours_ns;
     if (bar->kind == BENCH_BAR_NONE || isnan(value))
         return VERDICT_UNKNOWN;
     bool met = bar->kind == BENCH_BAR_RATIO ? value >= bar->value : value <= bar->value;
@@ -45,6 +47,9 @@ static void format_bar(const bench_result *result, char *text, size_t size)
                  units[result->row->unit].name);
     } else if (bar->kind == BENCH_BAR_RATIO) {
         snprintf(text, size, ">= %g x", bar->value);
+    } else if (bar->kind == BENCH_BAR_ABOVE) {
+        snprintf(text, size, "<= + %g %s", in_unit(result, bar->value),
+                 units[result->row->unit].name);
     } else {
         snprintf(text, size, "-");
     }

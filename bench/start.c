@@ -28,6 +28,7 @@ static bool run_program(char *const arguments[], int output)
     else
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     pid_t child = 0;
+    posix_spawn_file_actions_addopen(&actions, 3, "/dev/null", O_WRONLY, 0);
     int error = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     int status = -1;
@@ -58,6 +59,60 @@ static double ours_list(const bench_row *row)
     (void)row;
     static char program[] = BENCH_COMMAND;
     return time_program((char *[]){program, (char[]){"list"}, NULL});
+}
+
+/* Without any driver: what the process itself costs. */
+static double ours_list_cpu(const bench_row *row)
+{
+    const char *vendors = getenv("OCL_ICD_VENDORS");
+    char *before = vendors != NULL ? strdup(vendors) : NULL;
+    setenv("OCL_ICD_VENDORS", "/nonexistent/", 1);
+    double value = ours_list(row);
+    if (before != NULL)
+        setenv("OCL_ICD_VENDORS", before, 1);
+    else
+        unsetenv("OCL_ICD_VENDORS");
+    free(before);
+    return value;
+}
+
+static accel_backend opencl(void)
+{
+    accel_backend backend = ACCEL_BACKEND_NONE;
+    bench_ok(accel_backend_find("opencl", &backend));
+    return backend;
+}
+
+static const char *driver_missing(void)
+{
+    accel_backend_report report = {.struct_size = sizeof(report)};
+    bench_ok(accel_backend_get_report(opencl(), &report));
+    return report.driver_count != 0 ? NULL : "no OpenCL driver";
+}
+
+/* accel-probe by hand, as the library starts it; its record goes nowhere. */
+static double time_probe(accel_driver_report *driver)
+{
+    static char program[] = BENCH_PROBE;
+    char deadline[32];
+    snprintf(deadline, sizeof(deadline), "%llu",
+             (unsigned long long)(bench_now() + 10000000000u));
+    char *arguments[] = {program,      (char[]){"opencl"}, (char[]){"10000"}, deadline,
+                         driver->name, driver->library,    driver->source,    NULL};
+    uint64_t begin = bench_now();
+    return run_program(arguments, -1) ? bench_since(begin, 1) : (double)NAN;
+}
+
+static double slowest_probe(const bench_row *row)
+{
+    (void)row;
+    double slowest = 0;
+    for (uint32_t i = 0;; i++) {
+        accel_driver_report driver = {.struct_size = sizeof(driver)};
+        if (accel_backend_get_driver_report(opencl(), i, &driver) != ACCEL_OK)
+            return slowest;
+        slowest = fmax(slowest, time_probe(&driver));
+    }
 }
 
 static const char *clinfo_missing(void)
@@ -115,9 +170,8 @@ static double tiny_dlopen(const bench_row *row)
 
 /* ---- counting ---- */
 
-static double time_counts(void)
+static double time_counts(accel_backend backend)
 {
-    accel_backend backend = bench_device().backend;
     int32_t count = 0;
     uint64_t begin = 0;
     for (int i = -1; i < COUNTS; i++) {
@@ -128,20 +182,31 @@ static double time_counts(void)
     return bench_since(begin, COUNTS);
 }
 
+static double count_before(accel_backend backend)
+{
+    bool started = true;
+    if (!bench_ok(accel_is_initialized(backend, &started)))
+        return (double)NAN;
+    return started ? bench_failed("the backend has started") : time_counts(backend);
+}
+
 static double ours_count_before(const bench_row *row)
 {
     (void)row;
-    bool started = true;
-    if (!bench_ok(accel_is_initialized(bench_device().backend, &started)))
-        return (double)NAN;
-    return started ? bench_failed("the backend has started") : time_counts();
+    return count_before(bench_device().backend);
+}
+
+static double ours_count_drivers(const bench_row *row)
+{
+    (void)row;
+    return count_before(opencl());
 }
 
 static double ours_count_in_use(const bench_row *row)
 {
     (void)row;
     bool ready = bench_ok(accel_initialize(bench_device().backend));
-    return ready ? time_counts() : (double)NAN;
+    return ready ? time_counts(bench_device().backend) : (double)NAN;
 }
 
 static double read_environment(const bench_row *row)
@@ -182,16 +247,27 @@ static const bench_row rows[] = {
      .bar = {BENCH_BAR_TIME, 1000},
      .ours = {"accel", ours_count_before, NULL},
      .opponents = {{"12 getenv", read_environment, NULL}}},
+    {.name = "start/device_count again, before use, opencl",
+     .unit = BENCH_UNIT_NS,
+     .bar = {BENCH_BAR_TIME, 1000},
+     .ours = {"accel", ours_count_drivers, NULL},
+     .opponents = {{"12 getenv", read_environment, NULL}}},
     {.name = "start/dlopen",
      .unit = BENCH_UNIT_MS,
      .bar = {BENCH_BAR_TIME, 1e6},
      .ours = {"accel", ours_dlopen, NULL},
      .opponents = {{"a tiny library", tiny_dlopen, NULL}}},
-    {.name = "start/accel list, cold",
+    {.name = "start/accel list, cold, cpu only",
      .unit = BENCH_UNIT_MS,
      .bar = {BENCH_BAR_TIME, 3e6},
+     .ours = {"accel", ours_list_cpu, command_missing},
+     .opponents = {{"/bin/true", run_true, NULL}}},
+    {.name = "start/accel list, cold, OpenCL drivers",
+     .unit = BENCH_UNIT_MS,
+     .bar = {BENCH_BAR_ABOVE, 5e6},
      .ours = {"accel", ours_list, command_missing},
-     .opponents = {{"clinfo -l", clinfo_list, clinfo_missing}, {"/bin/true", run_true, NULL}}},
+     .opponents = {{"the slowest probe alone", slowest_probe, driver_missing},
+                   {"clinfo -l", clinfo_list, clinfo_missing}}},
     {.name = "start/device_count again, in use",
      .unit = BENCH_UNIT_NS,
      .bar = {BENCH_BAR_TIME, 20},

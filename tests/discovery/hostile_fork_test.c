@@ -279,6 +279,73 @@ static void test_no_driver(void **state)
     rmdir(empty);
 }
 
+/* Case B29: that there is no driver is no news: nothing but the cpu is listed, and nothing is said. */
+static void test_silence_without_driver(void **state)
+{
+    (void)state;
+    char output[16384];
+    if (getenv("ACCEL") == NULL)
+        skip();
+    setenv("OCL_ICD_VENDORS", "/nowhere/at/all", 1);
+    const int result = run_command("list", output, sizeof output);
+    setenv("OCL_ICD_VENDORS", folder, 1);
+    assert_int_equal(result, 0);
+    assert_memory_equal(output, "DEVICE", 6);
+    const char *end = strchr(output, '\n');
+    assert_memory_equal(end, "\ncpu:0", 6);
+    assert_string_equal(strchr(end + 1, '\n'), "\n");
+}
+
+/* Case B24: what may not be read is no proof of absence. */
+static int ask_without_right(void *user)
+{
+    const bool whole_folder = *(bool *)user;
+    accel_backend opencl = ACCEL_BACKEND_NONE;
+    accel_backend_report report = {.struct_size = sizeof report};
+    accel_driver_report driver = {.struct_size = sizeof driver};
+    int32_t count = -1;
+    if (getuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+        return 77;
+    CHECK_QUIET(accel_backend_find("opencl", &opencl) == ACCEL_OK);
+    CHECK_QUIET(accel_device_count(opencl, &count) == ACCEL_ERROR_CANNOT_TELL);
+    CHECK_QUIET(count == 0);
+    CHECK_QUIET(strstr(accel_last_error_message(), "Permission denied") != NULL);
+    CHECK_QUIET(accel_backend_get_report(opencl, &report) == ACCEL_OK);
+    CHECK_QUIET(report.cannot_tell && report.reason == ACCEL_REASON_PERMISSION);
+    if (whole_folder)
+        return 0;
+    CHECK_QUIET(accel_backend_get_driver_report(opencl, 0, &driver) == ACCEL_OK);
+    CHECK_QUIET(driver.reason == ACCEL_REASON_PERMISSION);
+    CHECK_QUIET(strstr(driver.source, "unreadable.icd") != NULL);
+    return 0;
+}
+
+static void test_without_rights(void **state)
+{
+    (void)state;
+    char there[] = "/tmp/accel_test_rights-XXXXXX";
+    char file[64];
+    assert_non_null(mkdtemp(there));
+    snprintf(file, sizeof file, "%s/unreadable.icd", there);
+    fclose(fopen(file, "w"));
+    chmod(file, 0);
+    setenv("OCL_ICD_VENDORS", there, 1);
+    chmod(there, 0755);
+    bool whole_folder = false;
+    const int first = test_in_child(ask_without_right, &whole_folder, 20);
+    chmod(there, 0);
+    whole_folder = true;
+    const int second = test_in_child(ask_without_right, &whole_folder, 20);
+    setenv("OCL_ICD_VENDORS", folder, 1);
+    chmod(there, 0700);
+    unlink(file);
+    rmdir(there);
+    if (first == 77)
+        skip();
+    assert_int_equal(first, 0);
+    assert_int_equal(second, 0);
+}
+
 int main(void)
 {
     test_environment(1);
@@ -297,6 +364,8 @@ int main(void)
         cmocka_unit_test(test_list_beside_each),
         cmocka_unit_test(test_files_without_driver),
         cmocka_unit_test(test_no_driver),
+        cmocka_unit_test(test_silence_without_driver),
+        cmocka_unit_test(test_without_rights),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(pocl);
