@@ -110,6 +110,8 @@ static cl_int get_device_number(cl_uint what, size_t capacity, void *out, size_t
                           : what == CL_DEVICE_LOCAL_MEM_SIZE ? 65536
                           : what == CL_DEVICE_SVM_CAPABILITIES
                               ? (cl_ulong)(double_knob("no-svm", 0) == 0)
+                          : what == CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL
+                              ? (cl_ulong)double_knob("usm", 0)
                           : what == CL_DEVICE_SINGLE_FP_CONFIG ? 63
                                                                : UINT64_C(1) << 30;
     const size_t size = 1024;
@@ -123,6 +125,7 @@ static cl_int get_device_number(cl_uint what, size_t capacity, void *out, size_t
     case CL_DEVICE_GLOBAL_MEM_SIZE:
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
     case CL_DEVICE_SVM_CAPABILITIES:
+    case CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL:
     case CL_DEVICE_SINGLE_FP_CONFIG:
     case CL_DEVICE_DOUBLE_FP_CONFIG:
         return double_give(&wide, sizeof wide, capacity, out, out_size);
@@ -136,9 +139,23 @@ static cl_int get_device_number(cl_uint what, size_t capacity, void *out, size_t
     }
 }
 
+static const char *extensions(void)
+{
+    static char text[200];
+    snprintf(text, sizeof text, "cl_khr_%s%s%s",
+             double_knob("usm", 0) ? "x "
+                                     "cl_intel_unified_shared_memory"
+                                   : "x",
+             double_knob("priorities", 0) ? " cl_khr_priority_hints" : "",
+             double_knob("bus", 0) ? " cl_khr_pci_bus_info cl_khr_device_uuid" : "");
+    return text;
+}
+
 cl_int double_clGetDeviceInfo(cl_device_id of, cl_uint what, size_t capacity, void *out,
                               size_t *out_size)
 {
+    static const cl_uint bus[4] = {1, 0x2a, 3, 4};
+    static const unsigned char uuid[16] = {0xab, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     (void)of;
     FAIL();
     switch (what) {
@@ -151,7 +168,11 @@ cl_int double_clGetDeviceInfo(cl_device_id of, cl_uint what, size_t capacity, vo
     case CL_DEVICE_OPENCL_C_VERSION:
         return double_give_text("OpenCL C 1.2", capacity, out, out_size);
     case CL_DEVICE_EXTENSIONS:
-        return double_give_text("", capacity, out, out_size);
+        return double_give_text(extensions(), capacity, out, out_size);
+    case CL_DEVICE_PCI_BUS_INFO_KHR:
+        return double_give(&bus, sizeof bus, capacity, out, out_size);
+    case CL_DEVICE_UUID_KHR:
+        return double_give(uuid, sizeof uuid, capacity, out, out_size);
     default:
         return get_device_number(what, capacity, out, out_size);
     }
@@ -159,8 +180,18 @@ cl_int double_clGetDeviceInfo(cl_device_id of, cl_uint what, size_t capacity, vo
 
 void *double_clGetExtensionFunctionAddressForPlatform(cl_platform_id of, const char *name)
 {
-    (void)of, (void)name;
-    return NULL;
+    void *found = NULL;
+    (void)of;
+    if (double_knob("usm", 0) == 0)
+        return NULL;
+#define FIND(function, place, version, result, parameters)                                         \
+    if (strcmp(name, #function) == 0) {                                                            \
+        result(*pointer) parameters = double_##function;                                           \
+        memcpy(&found, &pointer, sizeof found);                                                    \
+    }
+    ACCEL__OPENCL_USM_FUNCTIONS(FIND)
+#undef FIND
+    return found;
 }
 
 cl_context double_clCreateContext(const intptr_t *properties, cl_uint count,

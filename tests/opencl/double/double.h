@@ -11,6 +11,11 @@
  *   one-way           the driver does not take its own binaries back
  *   no-compiler       the device says that it has none
  *   no-svm            there is no shared virtual memory
+ *   usm               there is unified shared memory
+ *   late-copy=CODE    copies and fills are queued, and fail afterwards
+ *   clock=PERCENT     profiling, by a clock of that pace; unset: none
+ *   priorities        queues take priorities; the last one is told by opencl_double_priority
+ *   bus               the device says where it sits and has a UUID
  *
  * Kernels do nothing: a program has those that its text names. Commands are carried out when they are
  * queued; an event has passed once those it waits for have. */
@@ -36,6 +41,7 @@ typedef struct object {
 typedef struct event {
     object head;
     cl_int status; /* its own, where nothing is waited for */
+    cl_ulong time; /* when it was queued */
     struct event *before[DEPENDENCIES];
     void (*callbacks[CALLBACKS])(cl_event, cl_int, void *);
     void *users[CALLBACKS];
@@ -105,6 +111,7 @@ void double_count(int change);
 #define DECLARE(name, place, version, result, parameters)                                          \
     result double_##name parameters __attribute__((weak));
 ACCEL__OPENCL_FUNCTIONS(DECLARE)
+ACCEL__OPENCL_USM_FUNCTIONS(DECLARE)
 #undef DECLARE
 
 #endif

@@ -80,7 +80,7 @@ cl_int double_clEnqueueSVMMemcpy(cl_command_queue in, cl_bool blocking, void *to
     (void)blocking;
     FAIL();
     memmove(to, from, size);
-    return double_queued(in, CL_COMPLETE, count, after, out);
+    return double_queued(in, double_knob("late-copy", CL_COMPLETE), count, after, out);
 }
 
 cl_int double_clEnqueueSVMMemFill(cl_command_queue in, void *to, const void *pattern,
@@ -90,5 +90,63 @@ cl_int double_clEnqueueSVMMemFill(cl_command_queue in, void *to, const void *pat
     FAIL();
     for (size_t i = 0; i < size; i++)
         ((char *)to)[i] = ((const char *)pattern)[i % pattern_size];
-    return double_queued(in, CL_COMPLETE, count, after, out);
+    return double_queued(in, double_knob("late-copy", CL_COMPLETE), count, after, out);
+}
+
+cl_int double_clEnqueueCopyBuffer(cl_command_queue in, cl_mem from, cl_mem to, size_t from_offset,
+                                  size_t to_offset, size_t size, cl_uint count,
+                                  const cl_event *after, cl_event *out)
+{
+    FAIL();
+    memcpy(((memory *)to)->bytes + to_offset, ((memory *)from)->bytes + from_offset, size);
+    return double_queued(in, double_knob("late-copy", CL_COMPLETE), count, after, out);
+}
+
+cl_int double_clEnqueueFillBuffer(cl_command_queue in, cl_mem to, const void *pattern,
+                                  size_t pattern_size, size_t offset, size_t size, cl_uint count,
+                                  const cl_event *after, cl_event *out)
+{
+    FAIL();
+    for (size_t i = 0; i < size; i++)
+        ((memory *)to)->bytes[offset + i] = ((const char *)pattern)[i % pattern_size];
+    return double_queued(in, double_knob("late-copy", CL_COMPLETE), count, after, out);
+}
+
+/* ---- unified shared memory: the same again ---- */
+
+void *double_clDeviceMemAllocINTEL(cl_context in, cl_device_id on, const cl_bitfield *properties,
+                                   size_t size, cl_uint alignment, cl_int *out_code)
+{
+    (void)on, (void)properties;
+    FAIL_OBJECT();
+    return double_clSVMAlloc(in, 0, size, alignment);
+}
+
+cl_int double_clMemFreeINTEL(cl_context in, void *of)
+{
+    double_clSVMFree(in, of);
+    return CL_SUCCESS;
+}
+
+cl_int double_clSetKernelArgMemPointerINTEL(cl_kernel of, cl_uint index, const void *value)
+{
+    (void)of, (void)index, (void)value;
+    FAIL();
+    return CL_SUCCESS;
+}
+
+cl_int double_clEnqueueMemFillINTEL(cl_command_queue in, void *to, const void *pattern,
+                                    size_t pattern_size, size_t size, cl_uint count,
+                                    const cl_event *after, cl_event *out)
+{
+    FAIL();
+    return double_clEnqueueSVMMemFill(in, to, pattern, pattern_size, size, count, after, out);
+}
+
+cl_int double_clEnqueueMemcpyINTEL(cl_command_queue in, cl_bool blocking, void *to,
+                                   const void *from, size_t size, cl_uint count,
+                                   const cl_event *after, cl_event *out)
+{
+    FAIL();
+    return double_clEnqueueSVMMemcpy(in, blocking, to, from, size, count, after, out);
 }
