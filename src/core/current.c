@@ -65,34 +65,39 @@ int32_t accel__current_index(accel_backend backend)
 
 /* ---- the process default ---- */
 
-static bool ranks_before(const accel__backend *a, const accel__backend *b)
+/* The backend's place among the others: one whose drivers have nothing but CPUs comes behind cpu. */
+static int32_t rank_of(accel__backend *backend)
 {
-    return b == NULL || a->table.rank < b->table.rank;
+    return accel__backend_has_drivers(backend) && accel__inventory_is_cpus(backend)
+               ? ACCEL_BACKEND_RANK_CPU + 1
+               : backend->table.rank;
 }
 
 /* The first available backend by rank; one that cannot tell is passed over, and logged. */
 static accel__backend *find_default(void)
 {
     accel__backend *best = NULL;
+    int32_t best_rank = INT32_MAX;
     const uint32_t known = accel__registry_count();
     for (accel_backend number = 1; number <= known; number++) {
         accel__backend *backend = accel__registry_get(number);
         accel_backend_probe answer;
-        if (!ranks_before(backend, best))
+        if (backend->table.rank >= best_rank)
             continue;
         accel__backend_ask(backend, &answer);
-        if (answer.device_count > 0)
+        if (answer.device_count > 0 && rank_of(backend) < best_rank) {
             best = backend;
-        else if (answer.cannot_tell)
+            best_rank = rank_of(backend);
+        } else if (answer.device_count <= 0 && answer.cannot_tell) {
             accel__log(ACCEL_LOG_LEVEL_WARNING, backend->table.name,
                        "passed over as the default accelerator: %s", answer.reason);
+        }
     }
     return best;
 }
 
 /* ACCEL_BACKEND: what it names, or an error, never the next one. */
-static accel_status find_named(const char *name, const char *function,
-                               accel__backend **out_backend)
+static accel_status find_named(const char *name, const char *function, accel__backend **out_backend)
 {
     accel__backend *backend = accel__registry_find(name);
     if (backend == NULL) {
@@ -183,8 +188,7 @@ static accel_status resolve_indexed(accel_device device, const char *function,
                                     accel_device *out_device)
 {
     if (device.index == ACCEL_INDEX_NONE)
-        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
-                           "the device has no index");
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "the device has no index");
     accel__device *found = NULL;
     const accel_status status = accel__device_resolve(device, function, &found);
     if (status == ACCEL_OK)

@@ -430,6 +430,17 @@ void accel__inventory_visible_problem(const accel__inventory *inventory, char *t
         accel__visible_blame(list, strangers, text, capacity);
 }
 
+bool accel__inventory_is_cpus(accel__backend *backend)
+{
+    const accel__inventory *inventory = accel__inventory_get(backend);
+    int32_t count = inventory != NULL ? inventory->summary.device_count : 0;
+    bool all = count != 0;
+    while (count-- > 0 && all)
+        all = inventory->visible[count].found != NULL &&
+              inventory->visible[count].found->info.kind == ACCEL_DEVICE_KIND_CPU;
+    return all;
+}
+
 int32_t accel__inventory_table_index(accel__backend *backend, int32_t index)
 {
     if (accel__backend_has_drivers(backend))

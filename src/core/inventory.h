@@ -58,6 +58,9 @@ void accel__inventory_freeze(accel__backend *backend, const accel__inventory *in
 void accel__inventory_visible_problem(const accel__inventory *inventory, char *text,
                                       size_t capacity);
 
+/* Whether the backend has drivers' devices, and all of them are CPUs. */
+bool accel__inventory_is_cpus(accel__backend *backend);
+
 /* From the visible index to the index that the backend's table takes. For a backend with drivers the
  * two are the same. */
 int32_t accel__inventory_table_index(accel__backend *backend, int32_t index);

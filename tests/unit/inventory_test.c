@@ -238,6 +238,40 @@ static void test_each_allocation_fails(void **state)
     }
 }
 
+/* Drivers with nothing but CPUs come behind the cpu backend, others before it. */
+static int default_is(void *user)
+{
+    accel_device found;
+    CHECK_QUIET(accel_current_accelerator(true, &found) == ACCEL_OK);
+    CHECK_QUIET(strcmp(accel_backend_name(found.backend), user) == 0);
+    return 0;
+}
+
+static void test_default_accelerator(void **state)
+{
+    (void)state;
+    accel__backend *backend = accel__registry_get(drivers_backend);
+    const int32_t before = backend->table.rank;
+    backend->table.rank = ACCEL_BACKEND_RANK_OPENCL;
+    drivers_set("a=cpus-2,b=cpus-1");
+    const int only_cpus = test_in_child(default_is, (void *)(uintptr_t) "cpu", 20);
+    drivers_set("a=cpus-2,b=gpus-1");
+    const int one_gpu = test_in_child(default_is, (void *)(uintptr_t) "double", 20);
+    setenv("ACCEL_VISIBLE_DEVICES", "double:1,cpu", 1); /* hides the one GPU */
+    const int hidden_gpu = test_in_child(default_is, (void *)(uintptr_t) "cpu", 20);
+    setenv("ACCEL_VISIBLE_DEVICES", "double:1", 1);
+    const int no_cpu = test_in_child(default_is, (void *)(uintptr_t) "double", 20);
+    unsetenv("ACCEL_VISIBLE_DEVICES");
+    drivers_set("a=abort");
+    const int crash = test_in_child(default_is, (void *)(uintptr_t) "cpu", 20);
+    backend->table.rank = before;
+    assert_int_equal(only_cpus, 0);
+    assert_int_equal(one_gpu, 0);
+    assert_int_equal(hidden_gpu, 0);
+    assert_int_equal(no_cpu, 0);
+    assert_int_equal(crash, 0);
+}
+
 /* From the start on the answer is frozen; each in a process of its own. */
 static int start_and_change(void *user)
 {
@@ -295,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_a_missing_helper_is_looked_for_again),
         cmocka_unit_test(test_threads_ask_together),
         cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_default_accelerator),
         cmocka_unit_test(test_start_freezes),
         cmocka_unit_test(test_start_beside_a_crash),
     };
