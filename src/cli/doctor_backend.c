@@ -90,7 +90,8 @@ static void add_reason(json_t *block, const accel_backend_report *report)
                            report->detail[0] != '\0';
     if (own_words)
         accel__doctor_add(block, "none", "devices", NULL, "%s", report->detail);
-    else if (is_about_setting(report) && report->reason != ACCEL_REASON_BAD_SETTING)
+    else if (report->reason == ACCEL_REASON_LEFT_OUT ||
+             (is_about_setting(report) && report->reason != ACCEL_REASON_BAD_SETTING))
         accel__doctor_add(block, state_of(report->reason), "devices", remedy_of(report->reason),
                           "%s", accel_reason_cause(report->reason));
     else if (!is_about_setting(report))

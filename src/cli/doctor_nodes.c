@@ -108,6 +108,11 @@ static void write_remedy(const struct stat *facts, const char *path, char *buffe
             "let an administrator give a group the right to %s (a udev rule), and add the user "
             "%s to that group",
             path, user);
+    else if (getgrgid(facts->st_gid) == NULL)
+        snprintf(buffer, capacity,
+                 "add the group %s to the process (in a container: --group-add %s): it has no name "
+                 "here",
+                 group, group);
     else if (is_in_group_by_now(facts->st_gid))
         snprintf(buffer, capacity,
                  "log in again: the user %s is in the group %s, but this login is older than that",

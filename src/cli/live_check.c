@@ -1,6 +1,11 @@
-/* live_check.c: see live_check.h. The processes write what they did into a page that they share with the
- * caller, as they go: what a driver did to them shows from where they stopped. They are one process group,
- * which is killed whole. */
+/* live_check.c: see live_check.h.
+ *
+ *   caller ── warden ── child ── grandchild
+ *
+ * Child and grandchild write what they did into a page that they share with the caller, as they go: what a
+ * driver did to them shows from where they stopped. The warden keeps the time, and ends whatever is left at
+ * the end, compilers and daemons of a driver included: orphans below it become its own. It touches no
+ * driver. */
 #include "cli/live_check.h"
 
 #include <errno.h>
@@ -16,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COUNT = 1024, BLOCK = 64, DEVICE_MAX = 16 };
+enum { COUNT = 1024, BLOCK = 64, DEVICE_MAX = 16, PATIENCE_NS = 1000000000 };
 
 static const char source[] = "__kernel void add(__global uint *data, uint value)\n"
                              "{\n"
@@ -33,6 +38,9 @@ typedef struct part {
 typedef struct sheet {
     part child;
     part grandchild;
+    bool has_ended;   /* the child, in time */
+    int child_status; /* of wait, once it ended */
+    int start_error;  /* errno's value where there is no child */
     bool has_forked;
     int grandchild_status; /* of wait, once it ended */
     char no_compiler[ACCEL__LIVE_TEXT_SIZE];
@@ -202,15 +210,15 @@ static void __attribute__((noreturn)) be_child(accel_backend backend, bool use_f
     _exit(0);
 }
 
-/* ---- in the caller ---- */
+/* ---- in the warden ---- */
 
-/* Waits for the child's end; SIGCHLD is blocked. False: the time is over. */
-static bool wait_for(pid_t child, uint64_t end_ns, int *out_status)
+/* Waits for the process's end; SIGCHLD is blocked. False: the time is over. */
+static bool wait_for(pid_t process, uint64_t end_ns, int *out_status)
 {
     sigset_t wanted;
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCHLD);
-    while (waitpid(child, out_status, WNOHANG) != child) {
+    while (waitpid(process, out_status, WNOHANG) != process) {
         const uint64_t now = now_ns();
         if (now >= end_ns)
             return false;
@@ -221,12 +229,62 @@ static bool wait_for(pid_t child, uint64_t end_ns, int *out_status)
     return true;
 }
 
+/* Ends the children that this process has, once. False: it has none, or the system does not tell. */
+static bool end_children(void)
+{
+    char path[64];
+    int process = 0;
+    bool any = false;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *children = fopen(path, "re");
+    while (children != NULL && fscanf(children, "%d", &process) == 1) {
+        kill(process, SIGKILL);
+        any = true;
+    }
+    if (children != NULL)
+        fclose(children);
+    return any;
+}
+
+/* Each round may make orphans of grandchildren. */
+static void end_all(pid_t child)
+{
+    kill(-child, SIGKILL);
+    kill(child, SIGKILL);
+    do {
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            continue;
+    } while (end_children());
+}
+
+static void __attribute__((noreturn))
+be_warden(accel_backend backend, bool use_first, uint64_t end_ns, sheet *shared)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const pid_t child = fork();
+    if (child == 0)
+        be_child(backend, use_first, shared);
+    if (child < 0) {
+        shared->start_error = errno;
+        _exit(1);
+    }
+    setpgid(child, child);
+    shared->has_ended = wait_for(child, end_ns, &shared->child_status);
+    end_all(child);
+    _exit(0);
+}
+
+/* ---- in the caller ---- */
+
 static void tell(accel__live_result *result, accel__live_outcome outcome, const char *who,
                  const char *what)
 {
     result->outcome = outcome;
     snprintf(result->detail, sizeof result->detail, "%s%s", who, what);
 }
+
+static const char cannot_start[] = "no process can be started: ";
 
 /* A process that ended otherwise than it was told to, or did not do its part. True: nothing to say. */
 static bool judge_end(int status, const part *made, const char *who, accel__live_result *result)
@@ -259,16 +317,18 @@ static void end_texts(sheet *shared)
         shared->warnings[i][ACCEL__LIVE_TEXT_SIZE - 1] = '\0';
 }
 
-static void judge(const sheet *shared, bool ended, int status, uint32_t timeout_ms,
-                  accel__live_result *result)
+static void judge(const sheet *shared, uint32_t timeout_ms, accel__live_result *result)
 {
     static const char parent[] = "the process that forks ";
     static const char child[] = "the forked process ";
     char text[64];
-    if (!ended) {
+    if (shared->start_error != 0) {
+        tell(result, ACCEL__LIVE_UNCHECKED, cannot_start, strerror(shared->start_error));
+    } else if (!shared->has_ended) {
         snprintf(text, sizeof text, "was stopped after %u ms", timeout_ms);
         tell(result, ACCEL__LIVE_HUNG, shared->has_forked ? child : parent, text);
-    } else if (judge_end(status, &shared->child, parent, result) && shared->has_forked) {
+    } else if (judge_end(shared->child_status, &shared->child, parent, result) &&
+               shared->has_forked) {
         judge_end(shared->grandchild_status, &shared->grandchild, child, result);
     }
     memcpy(result->no_compiler, shared->no_compiler, sizeof result->no_compiler);
@@ -281,22 +341,22 @@ static void run(accel_backend backend, bool use_first, uint32_t timeout_ms, shee
                 accel__live_result *result)
 {
     const uint64_t begin_ns = now_ns();
+    const uint64_t end_ns = begin_ns + timeout_ms * UINT64_C(1000000);
     int status = 0;
-    const pid_t child = fork();
-    if (child == 0)
-        be_child(backend, use_first, shared);
-    if (child < 0) {
-        tell(result, ACCEL__LIVE_UNCHECKED, "no process can be started: ", strerror(errno));
+    const pid_t warden = fork();
+    if (warden == 0)
+        be_warden(backend, use_first, end_ns, shared);
+    if (warden < 0) {
+        tell(result, ACCEL__LIVE_UNCHECKED, cannot_start, strerror(errno));
         return;
     }
-    setpgid(child, child);
-    const bool ended = wait_for(child, begin_ns + timeout_ms * UINT64_C(1000000), &status);
-    kill(-child, SIGKILL); /* what a driver left running, too */
-    if (!ended)
-        waitpid(child, NULL, 0);
+    if (!wait_for(warden, end_ns + PATIENCE_NS, &status)) {
+        kill(warden, SIGKILL);
+        waitpid(warden, NULL, 0);
+    }
     result->duration_ms = (uint32_t)((now_ns() - begin_ns) / 1000000u);
     end_texts(shared);
-    judge(shared, ended, status, timeout_ms, result);
+    judge(shared, timeout_ms, result);
 }
 
 void accel__live_check(accel_backend backend, bool use_first, uint32_t timeout_ms,

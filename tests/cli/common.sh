@@ -8,6 +8,7 @@ export LC_ALL=C
 unset COLUMNS LD_PRELOAD
 
 work=$(mktemp -d)
+export OCL_ICD_VENDORS="$work/no-drivers" # the cpu backend alone, whatever the machine has
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
