@@ -360,6 +360,8 @@ static accel_status use_all(void)
         status = accel_event_create(device, NULL, &event);
     if (status == ACCEL_OK)
         status = accel_fill(pinned, host, 4, 64, stream);
+    if (status == ACCEL_OK) /* the double does not wait for host work before it copies */
+        status = accel_stream_synchronize(stream);
     if (status == ACCEL_OK)
         status = accel_copy(memory, pinned, 64, stream);
     if (status == ACCEL_OK)
