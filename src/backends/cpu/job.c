@@ -311,20 +311,13 @@ static void learn(accel__cpu_native_function *function, uint64_t ticks, uint64_t
     atomic_store_explicit(&function->cost, cost != 0 ? cost : 1, memory_order_relaxed);
 }
 
-static uint64_t expected_ticks(const accel__cpu_native_function *function, double items)
+uint64_t accel__cpu_job_expected(const accel__cpu_launch_op *op)
 {
-    const double cost = (double)atomic_load_explicit(&function->cost, memory_order_relaxed) /
-                        1024.0 * items;
-    return cost < 1e18 ? (uint64_t)cost : (uint64_t)1e18;
-}
-
-bool accel__cpu_launch_is_long(const accel__cpu_slot *slot)
-{
-    const accel__cpu_launch_op *op = &slot->launch;
+    const uint64_t cost = atomic_load_explicit(&op->function->cost, memory_order_relaxed);
     const double items = (double)items_of(op) * (double)op->grid[0] * (double)op->grid[1] *
                          (double)op->grid[2];
-    return atomic_load_explicit(&op->function->cost, memory_order_relaxed) == 0 ||
-           expected_ticks(op->function, items) > accel__cpu_ticks_of_ns(WAKE_NS);
+    const double ticks = (double)cost / 1024.0 * items;
+    return cost == 0 ? UINT64_MAX : ticks < 1e18 ? (uint64_t)ticks : (uint64_t)1e18;
 }
 
 /* Runs blocks from `first` on, together with whoever comes. `expected`: ticks for all of them. */
@@ -376,10 +369,9 @@ bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue, 
         return true;
     }
     const uint64_t least = accel__cpu_ticks_of_ns(SHARE_NS);
-    uint64_t expected = expected_ticks(job->op->function,
-                                       (double)job->block_count * (double)items_of(job->op));
+    uint64_t expected = accel__cpu_job_expected(job->op);
     uint64_t first = 0;
-    if (expected < least) { /* cheap, or not known yet: a sixteenth tells */
+    if (expected < least || expected == UINT64_MAX) { /* a sixteenth tells */
         first = (job->block_count + 15) / 16;
         const uint64_t ticks = run_measured(&self, job, 0, first);
         expected = (uint64_t)((double)ticks / (double)first * (double)(job->block_count - first));
