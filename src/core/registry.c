@@ -44,9 +44,9 @@ static accel_status add_locked(const accel_backend_table *table, accel_backend *
     if (status != ACCEL_OK)
         return status;
     for (uint32_t i = 0; i < used; i++)
-        if (strcmp(slots[i].table.name, table->name) == 0)
-            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, table->name, __func__,
-                               "a backend of the name '%s' is registered already", table->name);
+        if (strcmp(slots[i].table.name, backend->table.name) == 0)
+            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, backend->table.name, __func__,
+                               "a backend of the name '%s' is registered already", backend->table.name);
     backend->number = used + 1;
     backend->frozen_count = -1;
     atomic_store_explicit(&count, used + 1, memory_order_release);
