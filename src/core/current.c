@@ -91,8 +91,7 @@ static accel__backend *find_default(void)
 }
 
 /* ACCEL_BACKEND: what it names, or an error, never the next one. */
-static accel_status find_named(const char *name, const char *function,
-                               accel__backend **out_backend)
+static accel_status find_named(const char *name, const char *function, accel__backend **out_backend)
 {
     accel__backend *backend = accel__registry_find(name);
     if (backend == NULL) {
@@ -183,8 +182,7 @@ static accel_status resolve_indexed(accel_device device, const char *function,
                                     accel_device *out_device)
 {
     if (device.index == ACCEL_INDEX_NONE)
-        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
-                           "the device has no index");
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "the device has no index");
     accel__device *found = NULL;
     const accel_status status = accel__device_resolve(device, function, &found);
     if (status == ACCEL_OK)

@@ -36,8 +36,8 @@ static accel_status check_timing(accel__backend *backend)
 }
 
 /* A device with an index binds at once. */
-static accel_status resolve(accel_device device, const char *function,
-                            accel__backend **out_backend, accel__device **out_device)
+static accel_status resolve(accel_device device, const char *function, accel__backend **out_backend,
+                            accel__device **out_device)
 {
     accel_status status = accel__backend_resolve(device.backend, function, out_backend);
     if (status == ACCEL_OK && device.index != ACCEL_INDEX_NONE)
@@ -112,8 +112,8 @@ static accel_status bind_locked(accel_event *event, accel_stream *stream)
     if (event->backend != stream->backend || (device != NULL && device != stream->device))
         return mismatch(event, stream);
     accel_native_event *native = NULL;
-    const accel_status status =
-        event->backend->table.event.create(stream->device->native, event->timing, &native);
+    const accel_status status = event->backend->table.event.create(stream->device->native,
+                                                                   event->timing, &native);
     if (status != ACCEL_OK)
         return status;
     event->device = stream->device;
@@ -138,8 +138,9 @@ __attribute__((noinline, cold)) static accel_status record_slow(accel_event *eve
     accel_status status = check(event, function);
     if (status == ACCEL_OK && stream == NULL) {
         accel__device *device = event->device;
-        const accel_device target =
-            device != NULL ? device->id : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
+        const accel_device target = device != NULL
+                                        ? device->id
+                                        : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
         status = accel_current_stream(target, &stream);
     } else if (status == ACCEL_OK)
         status = accel__stream_check(stream, function);
@@ -293,8 +294,8 @@ accel_status accel_event_get_device(const accel_event *event, accel_device *out_
     if (status != ACCEL_OK)
         return status;
     accel__device *device = event->device;
-    *out_device =
-        device != NULL ? device->id : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
+    *out_device = device != NULL ? device->id
+                                 : ACCEL_DEVICE(event->backend->number, ACCEL_INDEX_NONE);
     return ACCEL_OK;
 }
 

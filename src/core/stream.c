@@ -101,8 +101,8 @@ static accel_status make_native(accel_stream *stream, int32_t wanted)
     accel__device *device = stream->device;
     int32_t lowest = 0;
     int32_t highest = 0;
-    accel_status status =
-        stream->backend->table.priorities.range(device->id.index, &lowest, &highest);
+    accel_status status = stream->backend->table.priorities.range(device->id.index, &lowest,
+                                                                  &highest);
     if (status != ACCEL_OK)
         return status;
     stream->priority = wanted > lowest ? lowest : wanted < highest ? highest : wanted;
