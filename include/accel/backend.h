@@ -272,7 +272,7 @@ typedef struct accel_backend_handles {
 /* ---- the table ---- */
 
 #define ACCEL_BACKEND_SURVIVES_FORK 1u /* usable in a child after use in the parent */
-#define ACCEL_BACKEND_HOST_ACCESS 2u   /* the host reads and writes its memory through the pointers */
+#define ACCEL_BACKEND_HOST_ACCESS 2u /* the host reads and writes its memory through the pointers */
 
 /* Ranks: the first available one is the default accelerator. */
 #define ACCEL_BACKEND_RANK_CUDA 10

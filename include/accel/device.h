@@ -144,9 +144,9 @@ typedef struct accel_device_info {
     accel_device_kind kind;
     char name[128];
     char vendor[64];
-    char driver[64];      /* driver name and version */
-    char uuid[48];        /* stable over restarts, unique on this machine: "cpu-…" */
-    char bus_address[32]; /* "0000:01:00.0"; "" where the device is on no bus */
+    char driver[64];       /* driver name and version */
+    char uuid[48];         /* stable over restarts, unique on this machine: "cpu-…" */
+    char bus_address[32];  /* "0000:01:00.0"; "" where the device is on no bus */
     uint64_t total_memory; /* bytes */
 } accel_device_info;
 
@@ -155,33 +155,33 @@ ACCEL_API accel_status accel_device_describe(accel_device device, accel_device_i
 
 /* What a device can do. A limit of 0 means none of that. */
 typedef struct accel_device_capability {
-    uint32_t struct_size; /* in */
-    uint32_t compute_units;      /* CPUs, multiprocessors, … */
-    uint64_t data_types;         /* ACCEL_DATA_TYPE_BIT()s that memory can hold and kernels convert */
-    uint64_t total_memory;       /* bytes */
-    uint64_t max_allocation;     /* bytes of one allocation */
-    uint64_t alignment;          /* bytes that every allocation is aligned to at least */
-    uint64_t max_grid[3];        /* blocks */
-    uint64_t max_grid_blocks;    /* product of the three */
-    uint32_t max_block[3];       /* work-items */
-    uint32_t max_block_items;    /* product of the three */
-    uint64_t local_memory_size;  /* bytes of memory shared by a block */
-    int32_t priority_lowest;     /* numerically greatest; 0 where there are no priorities */
-    int32_t priority_highest;    /* numerically least */
-    bool kernels_from_source;    /* portable source can be compiled here (false: no compiler) */
-    bool fp16;                   /* arithmetic in portable source; storage is in data_types */
+    uint32_t struct_size;     /* in */
+    uint32_t compute_units;   /* CPUs, multiprocessors, … */
+    uint64_t data_types;      /* ACCEL_DATA_TYPE_BIT()s that memory can hold and kernels convert */
+    uint64_t total_memory;    /* bytes */
+    uint64_t max_allocation;  /* bytes of one allocation */
+    uint64_t alignment;       /* bytes that every allocation is aligned to at least */
+    uint64_t max_grid[3];     /* blocks */
+    uint64_t max_grid_blocks; /* product of the three */
+    uint32_t max_block[3];    /* work-items */
+    uint32_t max_block_items; /* product of the three */
+    uint64_t local_memory_size; /* bytes of memory shared by a block */
+    int32_t priority_lowest;    /* numerically greatest; 0 where there are no priorities */
+    int32_t priority_highest;   /* numerically least */
+    bool kernels_from_source;   /* portable source can be compiled here (false: no compiler) */
+    bool fp16;                  /* arithmetic in portable source; storage is in data_types */
     bool fp64;
     bool atomics_32;
     bool atomics_64;
-    bool timing;                 /* events with timing */
-    bool pinned_memory;          /* accel_memory_alloc of pinned memory gives page-locked memory */
-    bool peer_copies;            /* copies between devices of this backend need no staging */
+    bool timing;        /* events with timing */
+    bool pinned_memory; /* accel_memory_alloc of pinned memory gives page-locked memory */
+    bool peer_copies;   /* copies between devices of this backend need no staging */
     bool concurrent_streams;
-    bool ordered_callbacks;      /* work queued after a host callback waits for it to return */
+    bool ordered_callbacks; /* work queued after a host callback waits for it to return */
     bool native_handles;
-    bool pointers_in_memory;     /* device pointers may be stored in memory and structures */
-    bool host_access;            /* the host can read and write device memory through its pointers */
-    bool survives_fork;          /* usable in a child of a process that has used it */
+    bool pointers_in_memory; /* device pointers may be stored in memory and structures */
+    bool host_access;        /* the host can read and write device memory through its pointers */
+    bool survives_fork;      /* usable in a child of a process that has used it */
 } accel_device_capability;
 
 /* accel_get_device_capability (question): never starts the device. Errors: INVALID_ARGUMENT,

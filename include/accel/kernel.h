@@ -48,11 +48,13 @@ typedef struct accel_module_options {
     uint32_t struct_size;
     uint32_t define_count;
     const accel_define *defines;
-    const char *const *include_paths; /* searched in order, after the directory of the including file */
+    /* Searched in order, after the directory of the including file. */
+    const char *const *include_paths;
     uint32_t include_path_count;
-    uint32_t check_barriers; /* 1: debug mode, a barrier not reached by the whole block is an error of
-                                the stream instead of undefined (cpu only, slow) */
-    const char *file_name;   /* named in messages and the base of #include "..."; NULL: "source" */
+    /* 1: debug mode: a barrier not reached by the whole block is an error of the stream instead of
+     * undefined (cpu only, slow). */
+    uint32_t check_barriers;
+    const char *file_name; /* named in messages and the base of #include "..."; NULL: "source" */
 } accel_module_options;
 
 /* accel_module_create_from_source (use): compiles portable source for `device`.
@@ -118,7 +120,7 @@ ACCEL_API accel_status accel_kernel_get_param(const accel_kernel *kernel, uint32
 typedef enum accel_kernel_arg_kind {
     ACCEL_KERNEL_ARG_KIND_VALUE = 1,   /* `size` bytes at `data`, copied by the call */
     ACCEL_KERNEL_ARG_KIND_POINTER = 2, /* `data` is the device pointer itself; `size` is ignored */
-    ACCEL_KERNEL_ARG_KIND_LOCAL = 3    /* `size` bytes of memory shared by each block; `data` ignored */
+    ACCEL_KERNEL_ARG_KIND_LOCAL = 3    /* `size` bytes that each block shares; `data` is ignored */
 } accel_kernel_arg_kind;
 
 typedef struct accel_kernel_arg {
@@ -146,7 +148,7 @@ typedef struct accel_kernel_arg {
 /* The shape of a launch: the grid counts blocks, the block counts work-items. Set the dimensions you
  * do not need to 1. */
 typedef struct accel_launch_shape {
-    uint64_t grid[3];  /* any of them 0: nothing runs, and the launch is still ordered in the stream */
+    uint64_t grid[3];  /* any of them 0: nothing runs; the launch is still ordered in the stream */
     uint32_t block[3]; /* 0 is an error */
 } accel_launch_shape;
 

@@ -27,8 +27,9 @@ typedef accel_status (*accel_deferred_call)(accel_device device, void *user);
 
 typedef enum accel_lazy_kind {
     ACCEL_LAZY_KIND_ORDINARY = 0,
-    ACCEL_LAZY_KIND_SEED = 1,    /* sets one device's seed: a later SEED of that device, or SEED_ALL,
-                                    with nothing ordinary in between makes this one needless */
+    /* Sets one device's seed. A later SEED of that device, or SEED_ALL, with nothing ordinary in
+     * between makes this one needless: it is dropped. */
+    ACCEL_LAZY_KIND_SEED = 1,
     ACCEL_LAZY_KIND_SEED_ALL = 2 /* sets every device's seed */
 } accel_lazy_kind;
 

@@ -54,22 +54,24 @@ ACCEL_API accel_status accel_set_stream(accel_stream *stream);
  * stream, and the previous stream of the scope's own device are current again, also where the body
  * set others. NULL does nothing. Scopes nest (the same stream too); end them in reverse order. */
 typedef struct accel_stream_scope {
-    accel_device_scope device;    /* what was current before */
-    accel_device stream_device;   /* the device of the scope's stream */
+    accel_device_scope device;            /* what was current before */
+    accel_device stream_device;           /* the device of the scope's stream */
     int32_t stream_device_previous_index; /* current index of its backend before */
-    accel_stream *previous;       /* what was set as its current stream before; counted */
+    accel_stream *previous;               /* what was set as its current stream before; counted */
     accel_stream *previous_outer; /* the same for the device that was current before; counted */
     bool active;
 } accel_stream_scope;
 
 /* accel_stream_scope_begin (question). Errors: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, UNAVAILABLE; the
  * scope is inactive then, and ending it does nothing. */
-ACCEL_API accel_status accel_stream_scope_begin(accel_stream *stream, accel_stream_scope *out_scope);
+ACCEL_API accel_status accel_stream_scope_begin(accel_stream *stream,
+                                                accel_stream_scope *out_scope);
 ACCEL_API void accel_stream_scope_end(accel_stream_scope *scope);
 
 /* Questions about a stream. `accel_stream_id`: unique in the process; 0 for a default stream; two
  * streams are the same exactly when device and id are. `priority`: the effective one. */
-ACCEL_API accel_status accel_stream_get_device(const accel_stream *stream, accel_device *out_device);
+ACCEL_API accel_status accel_stream_get_device(const accel_stream *stream,
+                                               accel_device *out_device);
 ACCEL_API accel_status accel_stream_get_id(const accel_stream *stream, uint64_t *out_id);
 ACCEL_API accel_status accel_stream_get_priority(const accel_stream *stream, int32_t *out_priority);
 

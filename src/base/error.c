@@ -89,8 +89,8 @@ accel_status accel__fail(accel_status status, const char *backend, const char *f
 }
 
 accel_status accel__fail_vendor(accel_status status, const char *backend, const char *function,
-                                int64_t vendor_code, const char *vendor_message,
-                                const char *format, ...)
+                                int64_t vendor_code, const char *vendor_message, const char *format,
+                                ...)
 {
     va_list list;
     va_start(list, format);

@@ -13,8 +13,8 @@ accel_status accel__fail(accel_status status, const char *backend, const char *f
 
 /* As accel__fail, with the vendor's own code and text (NULL for none). */
 accel_status accel__fail_vendor(accel_status status, const char *backend, const char *function,
-                                int64_t vendor_code, const char *vendor_message,
-                                const char *format, ...) __attribute__((format(printf, 6, 7)));
+                                int64_t vendor_code, const char *vendor_message, const char *format,
+                                ...) __attribute__((format(printf, 6, 7)));
 
 /* As accel__fail with errno's value and text; the status is chosen from the code: ENOMEM gives
  * OUT_OF_HOST_MEMORY, EACCES and EPERM PERMISSION, ENOENT NOT_FOUND, others SYSTEM. */

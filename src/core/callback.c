@@ -29,7 +29,7 @@ static struct {
     callback *first;
     callback *last;
     _Atomic(uint32_t) generation; /* of the process whose thread runs; another: none runs here */
-    _Atomic(uint32_t) added; /* futex: counts additions */
+    _Atomic(uint32_t) added;      /* futex: counts additions */
 } watch;
 
 enum { SLEEP_LEAST_NS = 20000, SLEEP_MOST_NS = 1000000 };
@@ -82,8 +82,8 @@ static callback *take_ready(accel_status *out_status)
     accel__mutex_lock(&watch.mutex);
     callback **link = &watch.first;
     callback *before = NULL;
-    while (*link != NULL && (stream_is_behind(watch.first, *link) ||
-                             !has_passed(*link, out_status))) {
+    while (*link != NULL &&
+           (stream_is_behind(watch.first, *link) || !has_passed(*link, out_status))) {
         before = *link;
         link = &before->next;
     }
@@ -185,8 +185,7 @@ static accel_status append(callback *made)
 static accel_status add_standin(callback *made, accel_native_stream *native)
 {
     const accel_backend_event *event = &made->stream->backend->table.event;
-    accel_status status =
-        event->create(made->stream->device->native, false, &made->event);
+    accel_status status = event->create(made->stream->device->native, false, &made->event);
     if (status != ACCEL_OK)
         return status;
     status = event->record(made->event, native);

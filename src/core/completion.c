@@ -15,18 +15,39 @@ typedef struct member {
     size_t offset;
 } member;
 
-#define MEMBER(path) {#path, offsetof(accel_backend_table, path)}
+#define MEMBER(path)                                                                               \
+    {                                                                                              \
+#path, offsetof(accel_backend_table, path)                                                 \
+    }
 
 static const member mandatory[] = {
-    MEMBER(discovery.start),     MEMBER(discovery.stop),        MEMBER(device.open),
-    MEMBER(device.close),        MEMBER(device.memory_info),    MEMBER(memory.alloc),
-    MEMBER(memory.free),         MEMBER(memory.copy),           MEMBER(memory.fill),
-    MEMBER(stream.create),       MEMBER(stream.destroy),        MEMBER(stream.query),
-    MEMBER(stream.synchronize),  MEMBER(event.create),          MEMBER(event.destroy),
-    MEMBER(event.record),        MEMBER(event.query),           MEMBER(event.synchronize),
-    MEMBER(event.wait),          MEMBER(kernel.dialect),        MEMBER(kernel.compiler_key),
-    MEMBER(kernel.compile),      MEMBER(kernel.load),           MEMBER(kernel.unload),
-    MEMBER(kernel.function_count), MEMBER(kernel.function),     MEMBER(kernel.launch),
+    MEMBER(discovery.start),
+    MEMBER(discovery.stop),
+    MEMBER(device.open),
+    MEMBER(device.close),
+    MEMBER(device.memory_info),
+    MEMBER(memory.alloc),
+    MEMBER(memory.free),
+    MEMBER(memory.copy),
+    MEMBER(memory.fill),
+    MEMBER(stream.create),
+    MEMBER(stream.destroy),
+    MEMBER(stream.query),
+    MEMBER(stream.synchronize),
+    MEMBER(event.create),
+    MEMBER(event.destroy),
+    MEMBER(event.record),
+    MEMBER(event.query),
+    MEMBER(event.synchronize),
+    MEMBER(event.wait),
+    MEMBER(kernel.dialect),
+    MEMBER(kernel.compiler_key),
+    MEMBER(kernel.compile),
+    MEMBER(kernel.load),
+    MEMBER(kernel.unload),
+    MEMBER(kernel.function_count),
+    MEMBER(kernel.function),
+    MEMBER(kernel.launch),
 };
 
 typedef struct group {
@@ -35,7 +56,10 @@ typedef struct group {
     size_t size;
 } group;
 
-#define GROUP(field) {#field, offsetof(accel_backend_table, field), sizeof(((accel_backend_table *)0)->field)}
+#define GROUP(field)                                                                               \
+    {                                                                                              \
+#field, offsetof(accel_backend_table, field), sizeof(((accel_backend_table *)0)->field)    \
+    }
 
 /* In the order of accel__group. */
 static const group groups[ACCEL__GROUP_COUNT] = {
@@ -129,8 +153,8 @@ accel_status accel__table_complete(const accel_backend_table *table, uint32_t ma
         size_t all = 0;
         const size_t found = count_present(table, &groups[i], &all);
         if (found != 0 && found != all)
-            return refuse(table->name, "only a part of an optional group is there: ",
-                          groups[i].name);
+            return refuse(table->name,
+                          "only a part of an optional group is there: ", groups[i].name);
         if (found != 0 && (masked >> i & 1u) == 0)
             *out_own_groups |= 1u << i;
         else

@@ -102,8 +102,9 @@ static accel_copy_direction direction_of(const side *destination, const side *so
 }
 
 /* Between two devices. */
-static accel_status copy_across(accel_stream *stream, accel_native_stream *native, side *destination,
-                                side *source, const accel_backend_copy *copy, const char *function)
+static accel_status copy_across(accel_stream *stream, accel_native_stream *native,
+                                side *destination, side *source, const accel_backend_copy *copy,
+                                const char *function)
 {
     accel__device *to = destination->range.device;
     accel__device *from = source->range.device;
@@ -193,8 +194,8 @@ accel_status accel_copy_2d(void *destination, size_t destination_pitch, const vo
     return accel__error_met_by(copy_rows(copy, stream, __func__), __func__);
 }
 
-static accel_status check_pattern(const void *destination, const void *pattern,
-                                  size_t pattern_size, size_t size)
+static accel_status check_pattern(const void *destination, const void *pattern, size_t pattern_size,
+                                  size_t size)
 {
     static const char function[] = "accel_fill";
     if (pattern == NULL)

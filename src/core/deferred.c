@@ -46,10 +46,11 @@ static accel__deferred *unlink_overwritten(accel__deferred_queue *queue,
 
 accel__deferred *accel__deferred_push(accel__deferred_queue *queue, accel__deferred *made)
 {
-    accel__deferred *dropped =
-        made->kind == ACCEL_LAZY_KIND_ORDINARY ? NULL : unlink_overwritten(queue, made);
-    _Atomic(accel__deferred *) *link =
-        queue->tail_hint != NULL ? &queue->tail_hint->next : &queue->head;
+    accel__deferred *dropped = made->kind == ACCEL_LAZY_KIND_ORDINARY
+                                   ? NULL
+                                   : unlink_overwritten(queue, made);
+    _Atomic(accel__deferred *) *link = queue->tail_hint != NULL ? &queue->tail_hint->next
+                                                                : &queue->head;
     while (*link != NULL)
         link = &atomic_load(link)->next;
     *link = made;

@@ -58,8 +58,7 @@ void accel__backend_ask(accel__backend *backend, accel_backend_probe *out_probe)
     strcpy(out_probe->reason, "the host has too little free memory");
 }
 
-accel_status accel__backend_count(accel__backend *backend, int32_t *out_count,
-                                  const char *function)
+accel_status accel__backend_count(accel__backend *backend, int32_t *out_count, const char *function)
 {
     const int32_t frozen = atomic_load_explicit(&backend->frozen_count, memory_order_acquire);
     *out_count = frozen;
@@ -144,8 +143,8 @@ static accel_status open_locked(accel__device *device)
 {
     if (device->native != NULL)
         return ACCEL_OK;
-    accel_status status =
-        accel__device_capability(device->backend, device->id.index, &device->capability);
+    accel_status status = accel__device_capability(device->backend, device->id.index,
+                                                   &device->capability);
     accel_native_device *native = NULL;
     if (status == ACCEL_OK)
         status = device->backend->table.device.open(

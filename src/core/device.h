@@ -14,8 +14,9 @@ struct accel__device {
      * call that waits is made while it is held, but for `open`. */
     accel__mutex mutex;
     _Atomic(accel_native_device *) native; /* NULL until the first use */
-    _Atomic(struct accel_stream *) streams; /* every stream with a native one; whole at each instant */
-    accel_device_capability capability;    /* valid once `native` is set */
+    _Atomic(struct accel_stream *)
+        streams;                        /* every stream with a native one; whole at each instant */
+    accel_device_capability capability; /* valid once `native` is set */
     struct accel_stream default_stream;
 };
 

@@ -11,7 +11,7 @@ struct accel_event {
     _Atomic(uint32_t) references;
     bool timing;
     accel__backend *backend;
-    accel__mutex mutex;             /* guards the first record; a leaf but for the driver's create */
+    accel__mutex mutex; /* guards the first record; a leaf but for the driver's create */
     _Atomic(accel__device *) device; /* NULL until bound */
     _Atomic(accel_native_event *) native;
     _Atomic(bool) recorded;

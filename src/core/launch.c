@@ -8,8 +8,7 @@ static const char function[] = "accel_kernel_launch";
 
 static accel_status fail_argument(const accel_kernel *kernel, uint32_t index, const char *what)
 {
-    const accel_param *param =
-        kernel->facts.has_signature ? &kernel->facts.params[index] : NULL;
+    const accel_param *param = kernel->facts.has_signature ? &kernel->facts.params[index] : NULL;
     return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, kernel->backend->table.name, function,
                        "'%s', argument %u%s%s: %s", kernel->facts.name, index,
                        param != NULL ? " " : "", param != NULL ? param->name : "", what);
@@ -56,8 +55,7 @@ static accel_status check_local(const accel_kernel *kernel, uint32_t index,
 static accel_status check_argument(const accel_kernel *kernel, uint32_t index,
                                    const accel_kernel_arg *arg, taken *so_far)
 {
-    const accel_param *param =
-        kernel->facts.has_signature ? &kernel->facts.params[index] : NULL;
+    const accel_param *param = kernel->facts.has_signature ? &kernel->facts.params[index] : NULL;
     size_t bytes = sizeof(void *);
     accel_status status = ACCEL_OK;
     if (arg->kind == ACCEL_KERNEL_ARG_KIND_VALUE) {

@@ -7,9 +7,9 @@
 #include "platform/generation.h"
 
 typedef enum accel__phase {
-    ACCEL__PHASE_IDLE = 0,     /* not started, or started with calls still queued */
-    ACCEL__PHASE_BUSY = 1,     /* one thread starts it or runs queued calls */
-    ACCEL__PHASE_READY = 2     /* started, and the queue was empty */
+    ACCEL__PHASE_IDLE = 0, /* not started, or started with calls still queued */
+    ACCEL__PHASE_BUSY = 1, /* one thread starts it or runs queued calls */
+    ACCEL__PHASE_READY = 2 /* started, and the queue was empty */
 } accel__phase;
 
 accel_status accel__backend_use_slow(accel__backend *backend, const char *function);

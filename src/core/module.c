@@ -73,8 +73,8 @@ accel_status accel__module_load(accel_module *module, const void *object, size_t
 {
     accel__device *device = module->device;
     accel_native_module *native = NULL;
-    const accel_status status =
-        device->backend->table.kernel.load(device->native, object, size, &native);
+    const accel_status status = device->backend->table.kernel.load(device->native, object, size,
+                                                                   &native);
     return status == ACCEL_OK ? adopt_or_unload(module, native, function) : status;
 }
 

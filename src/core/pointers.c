@@ -127,9 +127,8 @@ accel_status accel_pointer_info(const void *pointer, accel_pointer_information *
         known.size = range.size;
         known.offset = (uintptr_t)pointer - range.begin;
         known.home_stream = range.home;
-        known.host_readable =
-            range.kind == ACCEL_MEMORY_KIND_PINNED ||
-            (range.device->backend->table.flags & ACCEL_BACKEND_HOST_ACCESS) != 0;
+        known.host_readable = range.kind == ACCEL_MEMORY_KIND_PINNED ||
+                              (range.device->backend->table.flags & ACCEL_BACKEND_HOST_ACCESS) != 0;
     }
     accel__out_write(out_information, &known, sizeof known);
     return ACCEL_OK;

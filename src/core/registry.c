@@ -37,16 +37,16 @@ static accel_status add_locked(const accel_backend_table *table, accel_backend *
         return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, NULL, __func__,
                            "there is no room for more than %d backends", ACCEL__BACKEND_MAX);
     accel__backend *backend = &slots[used];
-    const uint32_t masked =
-        table != NULL && table->name != NULL ? accel__mask_of(table->name) : 0;
-    const accel_status status =
-        accel__table_complete(table, masked, &backend->table, &backend->own_groups);
+    const uint32_t masked = table != NULL && table->name != NULL ? accel__mask_of(table->name) : 0;
+    const accel_status status = accel__table_complete(table, masked, &backend->table,
+                                                      &backend->own_groups);
     if (status != ACCEL_OK)
         return status;
     for (uint32_t i = 0; i < used; i++)
-        if (strcmp(slots[i].table.name, table->name) == 0)
-            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, table->name, __func__,
-                               "a backend of the name '%s' is registered already", table->name);
+        if (strcmp(slots[i].table.name, backend->table.name) == 0)
+            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, backend->table.name, __func__,
+                               "a backend of the name '%s' is registered already",
+                               backend->table.name);
     backend->number = used + 1;
     backend->frozen_count = -1;
     atomic_store_explicit(&count, used + 1, memory_order_release);

@@ -25,8 +25,8 @@ static accel_status open(staging *made, const char *function)
     if (made->buffer == NULL)
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, made->to->backend->table.name, function,
                            "no host memory to copy through");
-    accel_status status =
-        made->to->backend->table.stream.create(made->to->native, 0, &made->to_stream);
+    accel_status status = made->to->backend->table.stream.create(made->to->native, 0,
+                                                                 &made->to_stream);
     if (status == ACCEL_OK)
         status = made->from->backend->table.stream.create(made->from->native, 0,
                                                           &made->from_stream);

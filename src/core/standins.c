@@ -30,10 +30,10 @@ static accel_status host_alloc(accel_native_device *device, size_t size, size_t 
 {
     (void)device;
     *out_pointer = accel__allocate_aligned(size, alignment);
-    return *out_pointer != NULL ? ACCEL_OK
-                                : accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, NULL,
-                                              "accel_memory_alloc",
-                                              "no host memory for %zu bytes", size);
+    return *out_pointer != NULL
+               ? ACCEL_OK
+               : accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, NULL, "accel_memory_alloc",
+                             "no host memory for %zu bytes", size);
 }
 
 static void host_free(accel_native_device *device, void *pointer)

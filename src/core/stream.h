@@ -14,9 +14,9 @@ struct accel_stream {
     uint64_t id;                  /* 0: the default stream */
     struct accel__device *device;
     accel__backend *backend;
-    int32_t priority;             /* effective */
+    int32_t priority; /* effective */
     bool is_default;
-    bool is_abandoned;            /* released by everybody with work pending; the list owns it */
+    bool is_abandoned; /* released by everybody with work pending; the list owns it */
     _Atomic(accel_native_stream *) native; /* the default stream's: NULL until its first use */
     _Atomic(struct accel_stream *) next;   /* in the device's list */
     _Atomic(uint32_t) callbacks_pending;   /* stand-in callbacks (callback.c), of the process … */

@@ -32,7 +32,7 @@ typedef struct accel__emitter {
     accel__text *out;
     accel__arena arena; /* of the plans: gone when the source is written */
     jmp_buf bail;
-    accel__plan *plan; /* of the kernel being written; NULL in functions */
+    accel__plan *plan;          /* of the kernel being written; NULL in functions */
     const accel__type *returns; /* of the function being written */
     bool check_barriers;
     bool is_constant; /* an initialiser at program scope: no statements inside of it */
@@ -69,8 +69,7 @@ void accel__emit_expression(accel__emitter *emitter, const accel__node *node);
 void accel__emit_converted(accel__emitter *emitter, const accel__type *type,
                            const accel__node *node);
 /* The same inside of an initialiser. */
-void accel__emit_element(accel__emitter *emitter, const accel__type *type,
-                         const accel__node *node);
+void accel__emit_element(accel__emitter *emitter, const accel__type *type, const accel__node *node);
 void accel__emit_assign(accel__emitter *emitter, const accel__node *node);
 void accel__emit_division(accel__emitter *emitter, const accel__node *node,
                           const accel__type *common);

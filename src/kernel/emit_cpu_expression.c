@@ -133,6 +133,15 @@ void accel__emit_element(accel__emitter *emitter, const accel__type *type, const
     accel__emit(emitter, "}");
 }
 
+static void emit_comma(accel__emitter *emitter, const accel__node *node)
+{
+    accel__emit(emitter, "(");
+    accel__emit_expression(emitter, node->a);
+    accel__emit(emitter, ", ");
+    accel__emit_expression(emitter, node->b);
+    accel__emit(emitter, ")");
+}
+
 static void emit_list(accel__emitter *emitter, const accel__node *node)
 {
     const accel__type *type = node->type;
@@ -226,11 +235,7 @@ void accel__emit_expression(accel__emitter *emitter, const accel__node *node)
         emit_condition(emitter, node);
         return;
     case ACCEL__NODE_COMMA:
-        accel__emit(emitter, "(");
-        accel__emit_expression(emitter, node->a);
-        accel__emit(emitter, ", ");
-        accel__emit_expression(emitter, node->b);
-        accel__emit(emitter, ")");
+        emit_comma(emitter, node);
         return;
     case ACCEL__NODE_INDEX:
         emit_index(emitter, node);

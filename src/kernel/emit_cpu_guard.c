@@ -201,12 +201,14 @@ static bool is_movable(const accel__node *node)
            accel__plan_is_plain(node->symbol->init);
 }
 
-static bool make_guard(accel__emitter *emitter, accel__node *node)
+/* The debug mode leaves a branch a branch: barriers inside of it must be reached by all items. */
+static bool make_guard(accel__emitter *emitter, const accel__plan *plan, accel__node *node)
 {
     if (node->kind != ACCEL__NODE_IF || node->c != NULL)
         return false;
     if (!returns(node->b) || !is_guard(node->a, true)) {
-        if (node->next != NULL || !is_guard(node->a, false))
+        if (node->next != NULL || !is_guard(node->a, false) ||
+            (emitter->check_barriers && plan->has_barrier))
             return false;
         turn_around(emitter, node);
     }
@@ -222,7 +224,7 @@ void accel__plan_guards(accel__emitter *emitter, accel__plan *plan)
     find_changes(plan->body, NULL);
     while (*at != NULL) {
         accel__node *node = *at;
-        if (is_harmless(node) || make_guard(emitter, node)) {
+        if (is_harmless(node) || make_guard(emitter, plan, node)) {
             at = &node->next;
         } else if (is_movable(node)) {
             *moved_end = node;

@@ -42,7 +42,7 @@ struct accel__plan {
     bool has_atomics;   /* or fences: items may communicate, no loop is called independent */
     bool names_block;   /* asks for local or group ids, or has local memory */
     bool some_return;   /* some items return before others */
-    bool names_rows;     /* asks for something of a dimension other than the first */
+    bool names_rows;    /* asks for something of a dimension other than the first */
     bool return_mask;   /* and there are regions behind: their state says so */
     bool full_mask;     /* some items leave a loop or skip a branch before others */
     bool loads_uniform; /* a load from one address gives all items the same */

@@ -19,10 +19,10 @@ typedef enum accel__token_kind {
 typedef struct accel__token {
     const char *text; /* not NUL-terminated; lent by the unit */
     uint32_t size;
-    uint16_t kind;        /* accel__token_kind */
+    uint16_t kind;         /* accel__token_kind */
     uint16_t space_before; /* 1: white space stood before it */
-    uint32_t file;        /* index into the unit's files */
-    uint32_t line;        /* 1-based; of the macro's use for tokens that come from a macro */
+    uint32_t file;         /* index into the unit's files */
+    uint32_t line;         /* 1-based; of the macro's use for tokens that come from a macro */
 } accel__token;
 
 typedef struct accel__unit {

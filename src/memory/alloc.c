@@ -126,9 +126,8 @@ static accel_status from_backend(accel__device *device, const accel_memory_optio
 
 /* When memory is short: what has passed is given back; then what is freed but still in use is waited
  * for; only then does the request fail. */
-static accel_status from_backend_or_wait(accel__device *device,
-                                         const accel_memory_options *options, size_t size,
-                                         void **out_pointer)
+static accel_status from_backend_or_wait(accel__device *device, const accel_memory_options *options,
+                                         size_t size, void **out_pointer)
 {
     collect();
     accel_status status = from_backend(device, options, size, out_pointer);
@@ -159,8 +158,8 @@ static accel_status check_options(accel_memory_options *options, size_t size)
     return ACCEL_OK;
 }
 
-static accel_status allocate(accel_stream *stream, size_t size,
-                             const accel_memory_options *options, void **out_pointer)
+static accel_status allocate(accel_stream *stream, size_t size, const accel_memory_options *options,
+                             void **out_pointer)
 {
     accel__device *device = stream->device;
     accel__block *block = accel__allocate(sizeof *block);

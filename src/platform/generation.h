@@ -26,9 +26,8 @@ static inline uint32_t accel__generation(void)
  * accel__generation gave. */
 static inline bool accel__generation_is(uint32_t number)
 {
-    return atomic_load_explicit(
-               atomic_load_explicit(&accel__generation_cell, memory_order_acquire),
-               memory_order_acquire) == number;
+    return atomic_load_explicit(atomic_load_explicit(&accel__generation_cell, memory_order_acquire),
+                                memory_order_acquire) == number;
 }
 
 #endif

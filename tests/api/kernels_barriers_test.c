@@ -317,6 +317,45 @@ TEST_OF(odd_even_sort)
 TEST_OF(private_memory)
 TEST_OF(leave_all)
 
+/* ---- the debug mode ---- */
+
+static const char unmet_lines[][32] = {"line 6", "line 14", "line 23", "line 30"};
+static const char *const unmet[] = {"in_branch", "in_loop", "behind_break", "in_case"};
+
+static accel_status launch_unmet(accel_module *module, const char *name, int odd)
+{
+    int values[16];
+    void *memory = NULL;
+    accel_kernel *kernel = NULL;
+    accel_stream *stream = NULL;
+    for (int i = 0; i < 16; i++)
+        values[i] = i;
+    OK(accel_module_get_kernel(module, name, &kernel));
+    OK(accel_stream_create(test_cpu_device(0), NULL, &stream));
+    OK(accel_memory_alloc(stream, sizeof values, NULL, &memory));
+    OK(accel_copy(memory, values, sizeof values, stream));
+    const accel_kernel_arg args[] = {ACCEL_ARG_POINTER(memory), ACCEL_ARG_VALUE(odd)};
+    const accel_launch_shape shape = {{2, 1, 1}, {8, 1, 1}};
+    OK(accel_kernel_launch(kernel, stream, &shape, args, 2));
+    const accel_status status = accel_stream_synchronize(stream);
+    accel_memory_free(memory);
+    accel_stream_release(stream);
+    return status;
+}
+
+/* Where all items agree nothing is said; where they do not, the stream fails and names the line. */
+static void test_unmet_barriers(void **state)
+{
+    (void)state;
+    accel_module *module = test_kernel_file(test_cpu_device(0), true, "unmet.cl");
+    for (size_t i = 0; i < sizeof unmet / sizeof unmet[0]; i++) {
+        OK(launch_unmet(module, unmet[i], 0));
+        assert_int_not_equal(launch_unmet(module, unmet[i], 3), ACCEL_OK);
+        if (strstr(accel_last_error_message(), unmet_lines[i]) == NULL)
+            fail_msg("%s: %s", unmet[i], accel_last_error_message());
+    }
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -334,7 +373,7 @@ int main(void)
         cmocka_unit_test(test_in_switch),     cmocka_unit_test(test_in_functions),
         cmocka_unit_test(test_nested),        cmocka_unit_test(test_parting),
         cmocka_unit_test(test_odd_even_sort), cmocka_unit_test(test_private_memory),
-        cmocka_unit_test(test_leave_all),
+        cmocka_unit_test(test_leave_all),     cmocka_unit_test(test_unmet_barriers),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -34,7 +34,7 @@ static char *read_file(const char *file, size_t *out_size)
     return text;
 }
 
-static accel_module *load(accel_device device, bool checks, const char *file)
+accel_module *test_kernel_file(accel_device device, bool checks, const char *file)
 {
     for (unsigned i = 0; i < module_count; i++)
         if (modules[i].device.backend == device.backend &&
@@ -85,7 +85,7 @@ void test_run_kernel(accel_device device, bool checks, const char *file, const c
     void *memory[MOST_ARGS] = {NULL};
     accel_kernel_arg given[MOST_ARGS];
     assert_true(arg_count <= MOST_ARGS);
-    OK(accel_module_get_kernel(load(device, checks, file), name, &kernel));
+    OK(accel_module_get_kernel(test_kernel_file(device, checks, file), name, &kernel));
     OK(accel_stream_default(device, &stream));
     for (uint32_t i = 0; i < arg_count; i++) {
         const bool pointer = args[i].kind == ACCEL_KERNEL_ARG_KIND_POINTER;

@@ -41,6 +41,9 @@ typedef struct test_arg {
 void test_run_kernel(accel_device device, bool checks, const char *file, const char *name,
                      const accel_launch_shape *shape, const test_arg *args, uint32_t arg_count);
 
+/* The module of a file; lent. */
+accel_module *test_kernel_file(accel_device device, bool checks, const char *file);
+
 /* Calls `test` for each device, and once more with checked barriers where the device has that. Left out
  * are drivers' devices for which the file TEST_EXCEPTIONS has a line
  *

@@ -105,6 +105,38 @@ static void copies_large_blocks(void **state)
     cpu.table->memory.free(cpu.device, target);
 }
 
+static void copies_many_rows(void **state)
+{
+    (void)state;
+    enum { WIDTH = 700, HEIGHT = 3001, PITCH = 711 };
+    unsigned char *source = malloc(PITCH * HEIGHT);
+    unsigned char *target = calloc(PITCH, HEIGHT);
+    assert_true(source != NULL && target != NULL);
+    for (size_t i = 0; i < PITCH * HEIGHT; i++)
+        source[i] = (unsigned char)(i * 31 + i / 977);
+    const accel_backend_copy copy = {.destination = target,
+                                     .source = source,
+                                     .destination_pitch = PITCH,
+                                     .source_pitch = PITCH - 1,
+                                     .width = WIDTH,
+                                     .height = HEIGHT,
+                                     .direction = ACCEL_COPY_DIRECTION_HOST_TO_HOST};
+    for (int i = 0; i < 3; i++) {
+        memset(target, 0, PITCH * HEIGHT);
+        assert_int_equal(cpu.table->memory.copy(cpu.stream, &copy), ACCEL_OK);
+        synchronize();
+        size_t wrong = 0;
+        for (size_t at = 0; at < PITCH * HEIGHT; at++) {
+            const size_t row = at / PITCH;
+            const size_t column = at % PITCH;
+            wrong += target[at] != (column < WIDTH ? source[row * (PITCH - 1) + column] : 0);
+        }
+        assert_int_equal(wrong, 0);
+    }
+    free(source);
+    free(target);
+}
+
 static void fills_with_each_pattern_size(void **state)
 {
     (void)state;
@@ -195,6 +227,7 @@ int main(void)
         TEST(too_much_is_refused),
         TEST(copies_rows),
         TEST(copies_large_blocks),
+        TEST(copies_many_rows),
         TEST(fills_with_each_pattern_size),
         TEST(describes_itself),
         TEST(every_fault_is_reported),

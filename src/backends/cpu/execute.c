@@ -1,13 +1,16 @@
 /* execute.c: see execute.h. */
 #include "backends/cpu/execute.h"
 
+#include "backends/cpu/job.h"
 #include "backends/cpu/pool.h"
 #include "base/allocate.h"
 
 enum {
-    LONG_BYTES = 128 * 1024, /* a copy or fill that takes longer than a look at the run queue */
-    ROW = 32,                /* operations */
-    STAGGER = 192            /* bytes between the arenas' places in a page */
+    LONG_NS = 30000, /* worth waking somebody */
+    TINY_NS = 500,   /* better taken over by who waits for it, whatever the caches hold */
+    BYTES_PER_NS = 16,
+    ROW = 32,     /* operations */
+    STAGGER = 192 /* bytes between the arenas' places in a page */
 };
 
 /* ---- memory for kernels ---- */
@@ -73,22 +76,27 @@ void accel__cpu_arenas_free(void)
 
 /* ---- operations ---- */
 
-bool accel__cpu_takes_long(const accel__cpu_slot *slot)
+uint64_t accel__cpu_expected(const accel__cpu_slot *slot)
 {
     switch ((accel__cpu_op)slot->op) {
     case ACCEL__CPU_OP_LAUNCH:
-        return accel__cpu_launch_is_long(slot);
+        return accel__cpu_job_expected(&slot->launch);
     case ACCEL__CPU_OP_COPY:
-        return slot->copy.width * slot->copy.height > LONG_BYTES;
+        return accel__cpu_ticks_of_ns(slot->copy.width * slot->copy.height / BYTES_PER_NS);
     case ACCEL__CPU_OP_FILL:
-        return slot->fill.size > LONG_BYTES;
+        return accel__cpu_ticks_of_ns(slot->fill.size / BYTES_PER_NS);
     case ACCEL__CPU_OP_CALL:
-        return true;
+        return UINT64_MAX;
     case ACCEL__CPU_OP_WAIT:
     case ACCEL__CPU_OP_STAMP:
         break;
     }
-    return false;
+    return 0;
+}
+
+bool accel__cpu_takes_long(const accel__cpu_slot *slot)
+{
+    return accel__cpu_expected(slot) > accel__cpu_ticks_of_ns(LONG_NS);
 }
 
 /* Publishes `head` such that no waiter is missed (see insert_waiter in queue.c). */
@@ -141,14 +149,14 @@ static accel__cpu_drained skip(accel__cpu_queue *queue, accel__cpu_slot *slot)
 }
 
 static accel__cpu_drained execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                                  accel__cpu_slot *slot, uint64_t position, bool is_long)
+                                  accel__cpu_slot *slot, uint64_t position, uint64_t expected)
 {
     switch ((accel__cpu_op)slot->op) {
     case ACCEL__CPU_OP_LAUNCH:
-        accel__cpu_launch_execute(executor, queue, slot, position, is_long);
+        accel__cpu_launch_execute(executor, queue, slot, position, expected);
         break;
     case ACCEL__CPU_OP_COPY:
-        accel__cpu_copy_execute(&slot->copy);
+        accel__cpu_copy_execute(executor, queue, &slot->copy);
         break;
     case ACCEL__CPU_OP_FILL:
         accel__cpu_fill_execute(&slot->fill);
@@ -167,12 +175,12 @@ static accel__cpu_drained execute(accel__cpu_executor *executor, accel__cpu_queu
 
 /* Something that takes long: waiters are told first, and somebody else looks after other queues. */
 static accel__cpu_drained execute_long(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                                       accel__cpu_slot *slot, uint64_t position)
+                                       accel__cpu_slot *slot, uint64_t position, uint64_t expected)
 {
     settle(queue, position);
     if (executor->is_worker)
         accel__cpu_pool_busy();
-    const accel__cpu_drained result = execute(executor, queue, slot, position, true);
+    const accel__cpu_drained result = execute(executor, queue, slot, position, expected);
     if (executor->is_worker && result != ACCEL__CPU_FORKED)
         accel__cpu_pool_searching();
     return result;
@@ -205,13 +213,14 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
     uint64_t head = start;
     while (head < limit && head < start + budget && is_ready(queue, head)) {
         accel__cpu_slot *slot = accel__cpu_queue_slot(queue, head);
+        const uint64_t expected = accel__cpu_expected(slot);
         accel__cpu_drained result;
         if (accel__cpu_queue_status(queue) != ACCEL_OK)
             result = skip(queue, slot);
-        else if (accel__cpu_takes_long(slot))
-            result = execute_long(executor, queue, slot, head);
+        else if (expected > accel__cpu_ticks_of_ns(LONG_NS))
+            result = execute_long(executor, queue, slot, head, expected);
         else
-            result = execute(executor, queue, slot, head, false);
+            result = execute(executor, queue, slot, head, expected);
         if (result != ACCEL__CPU_DRAINED)
             return result;
         head++;
@@ -219,7 +228,7 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
         atomic_store_explicit(&queue->completed, head, memory_order_release);
         if (head >= atomic_load_explicit(&queue->next_wake, memory_order_relaxed))
             accel__cpu_queue_notify(queue);
-        if (gives_way(executor, queue))
+        if (gives_way(executor, queue) && expected < accel__cpu_ticks_of_ns(TINY_NS))
             break;
         if ((head - start) % ROW == 1 && is_ready(queue, head))
             fetch_row(queue, head);

@@ -38,10 +38,10 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
 
 /* Operations of other files. */
 void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                               accel__cpu_slot *slot, uint64_t position, bool is_long);
-bool accel__cpu_launch_is_long(const accel__cpu_slot *slot);
+                               accel__cpu_slot *slot, uint64_t position, uint64_t expected);
 void accel__cpu_launch_release(accel__cpu_slot *slot);
-void accel__cpu_copy_execute(const accel__cpu_copy_op *copy);
+void accel__cpu_copy_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                             const accel__cpu_copy_op *copy);
 void accel__cpu_fill_execute(const accel__cpu_fill_op *fill);
 void accel__cpu_event_stamp(accel_native_event *event, accel__cpu_queue *queue, uint64_t position);
 void accel__cpu_event_unreference(accel_native_event *event);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "backends/cpu/pool.h"
-#include "platform/clock.h"
 #include "platform/futex.h"
 
 enum {
@@ -15,28 +14,8 @@ enum {
     INLINE_PARAMS = 24,
     SHARE_NS = 5000, /* less than that is not worth another thread */
     WAKE_NS = 30000, /* less than that is not worth waking one */
-    RANGE_NS = 4000  /* the least range that a thread takes */
+    RANGE_NS = 2000  /* the least range that a thread takes */
 };
-
-/* ---- clock ---- */
-
-uint64_t accel__cpu_ticks(void)
-{
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#else
-    return accel__clock_ns();
-#endif
-}
-
-uint64_t accel__cpu_ticks_of_ns(uint64_t ns)
-{
-#if defined(__x86_64__)
-    return ns * 5 / 2;
-#else
-    return ns;
-#endif
-}
 
 /* ---- one thread's view of a launch ---- */
 
@@ -159,8 +138,7 @@ static uint64_t run_part(const frame *self, accel__cpu_job *job, accel__cpu_part
     uint64_t next = atomic_load_explicit(&part->next, memory_order_relaxed);
     while (next < part->end && !atomic_load_explicit(&job->is_exhausted, memory_order_relaxed)) {
         const uint64_t left = part->end - next;
-        uint64_t size = left / 2 < job->least_range ? job->least_range : left / 2;
-        size = size > left ? left : size;
+        const uint64_t size = left < 3 * job->least_range ? left : left / 2;
         if (!atomic_compare_exchange_weak_explicit(&part->next, &next, next + size,
                                                    memory_order_relaxed, memory_order_relaxed))
             continue;
@@ -227,7 +205,7 @@ static accel__cpu_place *open_place(accel__cpu_board *board, accel__cpu_queue *q
 /* Closes the place and waits for those inside. */
 static void close_place(accel__cpu_board *board, accel__cpu_place *place)
 {
-    const uint64_t deadline = accel__cpu_ticks() + accel__cpu_spin_ticks();
+    const uint64_t deadline = accel__cpu_ticks() + accel__cpu_caller_patience();
     atomic_fetch_sub(&board->open_count, 1);
     uint32_t word = atomic_fetch_and_explicit(&place->word, ~(uint32_t)OPEN, memory_order_acq_rel) &
                     ~(uint32_t)OPEN;
@@ -297,6 +275,21 @@ bool accel__cpu_job_help(accel__cpu_executor *executor, accel__cpu_queue *queue)
     return helped;
 }
 
+bool accel__cpu_job_is_only(accel__cpu_queue *queue)
+{
+    accel__cpu_board *board = &accel__cpu_the_pool.board;
+    bool is_there = false;
+    for (int i = 0; i < ACCEL__CPU_BOARD_SIZE; i++) {
+        accel__cpu_place *place = &board->places[i];
+        if ((atomic_load_explicit(&place->word, memory_order_acquire) & OPEN) == 0)
+            continue;
+        if (atomic_load_explicit(&place->queue, memory_order_relaxed) != queue)
+            return false;
+        is_there = true;
+    }
+    return is_there;
+}
+
 /* ---- running ---- */
 
 /* What a work-item of the function costs, in 1/1024 ticks: a moving average, never 0. */
@@ -311,20 +304,13 @@ static void learn(accel__cpu_native_function *function, uint64_t ticks, uint64_t
     atomic_store_explicit(&function->cost, cost != 0 ? cost : 1, memory_order_relaxed);
 }
 
-static uint64_t expected_ticks(const accel__cpu_native_function *function, double items)
+uint64_t accel__cpu_job_expected(const accel__cpu_launch_op *op)
 {
-    const double cost = (double)atomic_load_explicit(&function->cost, memory_order_relaxed) /
-                        1024.0 * items;
-    return cost < 1e18 ? (uint64_t)cost : (uint64_t)1e18;
-}
-
-bool accel__cpu_launch_is_long(const accel__cpu_slot *slot)
-{
-    const accel__cpu_launch_op *op = &slot->launch;
+    const uint64_t cost = atomic_load_explicit(&op->function->cost, memory_order_relaxed);
     const double items = (double)items_of(op) * (double)op->grid[0] * (double)op->grid[1] *
                          (double)op->grid[2];
-    return atomic_load_explicit(&op->function->cost, memory_order_relaxed) == 0 ||
-           expected_ticks(op->function, items) > accel__cpu_ticks_of_ns(WAKE_NS);
+    const double ticks = (double)cost / 1024.0 * items;
+    return cost == 0 ? UINT64_MAX : ticks < 1e18 ? (uint64_t)ticks : (uint64_t)1e18;
 }
 
 /* Runs blocks from `first` on, together with whoever comes. `expected`: ticks for all of them. */
@@ -340,7 +326,7 @@ static void share(const frame *self, accel__cpu_queue *queue, accel__cpu_job *jo
     accel__cpu_place *place = open_place(board, queue, job);
     const bool is_large = expected > accel__cpu_ticks_of_ns(WAKE_NS);
     if (is_large)
-        accel__cpu_pool_job_begins();
+        accel__cpu_job_begins();
     if (is_large && place != NULL)
         accel__cpu_pool_wake(job->thread_count - 1);
     const uint64_t start = accel__cpu_ticks();
@@ -350,7 +336,7 @@ static void share(const frame *self, accel__cpu_queue *queue, accel__cpu_job *jo
     if (place != NULL)
         close_place(board, place);
     if (is_large)
-        accel__cpu_pool_job_ends();
+        accel__cpu_job_ends();
 }
 
 /* Runs blocks alone and learns what they cost. */
@@ -376,10 +362,9 @@ bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue, 
         return true;
     }
     const uint64_t least = accel__cpu_ticks_of_ns(SHARE_NS);
-    uint64_t expected = expected_ticks(job->op->function,
-                                       (double)job->block_count * (double)items_of(job->op));
+    uint64_t expected = accel__cpu_job_expected(job->op);
     uint64_t first = 0;
-    if (expected < least) { /* cheap, or not known yet: a sixteenth tells */
+    if (expected < least || expected == UINT64_MAX) { /* a sixteenth tells */
         first = (job->block_count + 15) / 16;
         const uint64_t ticks = run_measured(&self, job, 0, first);
         expected = (uint64_t)((double)ticks / (double)first * (double)(job->block_count - first));

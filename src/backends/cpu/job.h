@@ -46,11 +46,13 @@ void accel__cpu_board_reset(accel__cpu_board *board);
 bool accel__cpu_job_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
                         accel__cpu_job *job);
 
+/* What a launch will take in ticks on one thread; UINT64_MAX where its function has not run yet. */
+uint64_t accel__cpu_job_expected(const accel__cpu_launch_op *op);
+
+/* Whether a job of the queue is on the board, and none of another. */
+bool accel__cpu_job_is_only(accel__cpu_queue *queue);
+
 /* Joins a job, of `queue` only where that is not NULL. False: there was none to join. */
 bool accel__cpu_job_help(accel__cpu_executor *executor, accel__cpu_queue *queue);
-
-/* A cheap clock for decisions. About 2.5 ticks a nanosecond on x86-64; nanoseconds elsewhere. */
-uint64_t accel__cpu_ticks(void);
-uint64_t accel__cpu_ticks_of_ns(uint64_t ns);
 
 #endif

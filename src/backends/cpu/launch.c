@@ -8,6 +8,8 @@
 #include "base/allocate.h"
 #include "base/error.h"
 
+enum { MEASURED_NS = 1000 }; /* launches that take longer are measured each time */
+
 static const char caller[] = "accel_kernel_launch";
 
 static inline void pack_value(unsigned char *place, const void *data, size_t size)
@@ -101,7 +103,7 @@ void accel__cpu_launch_release(accel__cpu_slot *slot)
 }
 
 void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                               accel__cpu_slot *slot, uint64_t position, bool is_long)
+                               accel__cpu_slot *slot, uint64_t position, uint64_t expected)
 {
     const accel__cpu_launch_op *op = &slot->launch;
     accel__cpu_job job = {
@@ -109,7 +111,7 @@ void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *
         .arguments = slot->has_block != 0 ? slot->block : slot->arguments,
         .block_count = op->grid[0] * op->grid[1] * op->grid[2],
         .thread_count = accel__cpu_thread_count(),
-        .is_measured = position % 16 == 0 || is_long,
+        .is_measured = position % 16 == 0 || expected > accel__cpu_ticks_of_ns(MEASURED_NS),
     };
     const bool ran = accel__cpu_job_run(executor, queue, &job);
     const char *error = atomic_load_explicit(&job.error, memory_order_relaxed);

@@ -9,12 +9,19 @@
 
 #include "backends/cpu/device.h"
 #include "backends/cpu/execute.h"
+#include "backends/cpu/job.h"
+#include "backends/cpu/pool.h"
 #include "backends/cpu/stream.h"
 #include "base/allocate.h"
 #include "base/error.h"
 #include "platform/calls.h"
 
-enum { MAPPED_SIZE = 128 * 1024, HUGE_PAGE = 2 * 1024 * 1024 };
+enum {
+    MAPPED_SIZE = 128 * 1024,
+    HUGE_PAGE = 2 * 1024 * 1024,
+    SHARED_SIZE = 512 * 1024, /* a copy that threads share */
+    PIECE_SIZE = 64 * 1024
+};
 
 typedef struct header {
     void *base;
@@ -103,21 +110,75 @@ accel_status accel__cpu_memory_copy(accel_native_stream *stream, const accel_bac
     return ACCEL_OK;
 }
 
-void accel__cpu_copy_execute(const accel__cpu_copy_op *copy)
+static void copy_rows(const accel__cpu_copy_op *copy, size_t first, size_t last)
 {
-    unsigned char *destination = copy->destination;
-    const unsigned char *source = copy->source;
-    size_t width = copy->width;
-    size_t height = copy->height;
-    if (height > 1 && copy->destination_pitch == width && copy->source_pitch == width) {
-        width *= height;
-        height = 1;
-    }
-    for (size_t row = 0; row < height; row++) {
-        memcpy(destination, source, width);
+    unsigned char *destination = (unsigned char *)copy->destination +
+                                 first * copy->destination_pitch;
+    const unsigned char *source = (const unsigned char *)copy->source + first * copy->source_pitch;
+    for (size_t row = first; row < last; row++) {
+        memcpy(destination, source, copy->width);
         destination += copy->destination_pitch;
         source += copy->source_pitch;
     }
+}
+
+/* A large copy is a kernel whose blocks are pieces, each of the same number of rows or of bytes. */
+typedef struct piece_op {
+    accel__cpu_copy_op copy;
+    size_t piece; /* rows, or bytes where there is one row */
+} piece_op;
+
+static const char *copy_pieces(const accel_cpu_launch *launch, uint64_t first, uint64_t last)
+{
+    const piece_op *op = launch->arguments[0];
+    const size_t whole = op->copy.height > 1 ? op->copy.height : op->copy.width;
+    const size_t begin = (size_t)first * op->piece;
+    const size_t end = last * op->piece < whole ? (size_t)last * op->piece : whole;
+    if (op->copy.height > 1)
+        copy_rows(&op->copy, begin, end);
+    else
+        memcpy((char *)op->copy.destination + begin, (const char *)op->copy.source + begin,
+               end - begin);
+    return NULL;
+}
+
+static const accel_param piece_params[] = {
+    {.name = "op", .kind = ACCEL_PARAM_KIND_VALUE, .lanes = 1, .size = sizeof(piece_op)}};
+static const accel_cpu_kernel piece_kernel = {
+    .name = "copy", .function = copy_pieces, .params = piece_params, .param_count = 1};
+static const uint32_t piece_offsets[] = {0};
+static accel__cpu_native_function piece_function = {.kernel = &piece_kernel,
+                                                    .offsets = piece_offsets};
+
+static void copy_shared(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                        const accel__cpu_copy_op *copy)
+{
+    const size_t unit = copy->height > 1 ? copy->width : 1;
+    const piece_op pieces = {.copy = *copy, .piece = (PIECE_SIZE + unit - 1) / unit};
+    const size_t whole = copy->height > 1 ? copy->height : copy->width;
+    const accel__cpu_launch_op op = {.function = &piece_function,
+                                     .grid = {(whole + pieces.piece - 1) / pieces.piece, 1, 1},
+                                     .block = {1, 1, 1}};
+    accel__cpu_job job = {.op = &op,
+                          .arguments = (const unsigned char *)&pieces,
+                          .block_count = op.grid[0],
+                          .thread_count = accel__cpu_thread_count(),
+                          .is_measured = true};
+    accel__cpu_job_run(executor, queue, &job); /* needs no memory, so it does not fail */
+}
+
+void accel__cpu_copy_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                             const accel__cpu_copy_op *copy)
+{
+    accel__cpu_copy_op whole = *copy;
+    if (copy->destination_pitch == copy->width && copy->source_pitch == copy->width) {
+        whole.width *= copy->height;
+        whole.height = 1;
+    }
+    if (whole.width * whole.height >= SHARED_SIZE)
+        copy_shared(executor, queue, &whole);
+    else
+        copy_rows(&whole, 0, whole.height);
 }
 
 accel_status accel__cpu_memory_fill(accel_native_stream *stream, void *destination,

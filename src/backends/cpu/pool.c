@@ -10,13 +10,12 @@
 #include "platform/futex.h"
 #include "platform/thread.h"
 
-enum { MAX_THREADS = 1024, SPIN_NS = 20000, BUSY_NS = 5000000, RECUR_NS = 600000 };
+enum { MAX_THREADS = 1024 };
 
 accel__cpu_pool accel__cpu_the_pool;
 
 static accel__mutex start_mutex; /* one start or stop at a time; taken before the pool's */
 static uint32_t thread_count = 1;
-static uint64_t spin_ticks;
 
 accel_status accel__cpu_pool_configure(void)
 {
@@ -27,49 +26,13 @@ accel_status accel__cpu_pool_configure(void)
                            "ACCEL_CPU_THREADS is '%s': it must be a number from 1 to %d",
                            accel__environment_get("ACCEL_CPU_THREADS"), (int)MAX_THREADS);
     thread_count = count > MAX_THREADS ? MAX_THREADS : (uint32_t)count;
-    spin_ticks = cpus > 1 ? accel__cpu_ticks_of_ns(SPIN_NS) : 0;
+    accel__cpu_patience_set(cpus > 1 && thread_count <= cpus);
     return ACCEL_OK;
 }
 
 uint32_t accel__cpu_thread_count(void)
 {
     return thread_count;
-}
-
-uint64_t accel__cpu_spin_ticks(void)
-{
-    const uint64_t until = atomic_load_explicit(&accel__cpu_the_pool.busy_until,
-                                                memory_order_relaxed);
-    return until != 0 && accel__cpu_ticks() < until ? 0 : spin_ticks;
-}
-
-uint64_t accel__cpu_patience_ticks(void)
-{
-    const uint64_t spin = accel__cpu_spin_ticks();
-    return spin != 0 &&
-                   atomic_load_explicit(&accel__cpu_the_pool.jobs_recur, memory_order_relaxed) != 0
-               ? accel__cpu_ticks_of_ns(RECUR_NS)
-               : spin;
-}
-
-void accel__cpu_pool_job_begins(void)
-{
-    accel__cpu_pool *pool = &accel__cpu_the_pool;
-    const uint64_t gap = accel__cpu_ticks() -
-                         atomic_load_explicit(&pool->job_ended, memory_order_relaxed);
-    atomic_store_explicit(&pool->jobs_recur, gap < accel__cpu_ticks_of_ns(RECUR_NS),
-                          memory_order_relaxed);
-}
-
-void accel__cpu_pool_job_ends(void)
-{
-    atomic_store_explicit(&accel__cpu_the_pool.job_ended, accel__cpu_ticks(), memory_order_relaxed);
-}
-
-void accel__cpu_pool_note_busy(uint64_t now)
-{
-    atomic_store_explicit(&accel__cpu_the_pool.busy_until, now + accel__cpu_ticks_of_ns(BUSY_NS),
-                          memory_order_relaxed);
 }
 
 /* ---- starting and stopping ---- */
@@ -87,6 +50,20 @@ static void reset(accel__cpu_pool *pool)
     accel__cpu_board_reset(&pool->board);
 }
 
+/* Where every processor is taken, the system would put the worker on the caller's, where it keeps the
+ * caller from what it was woken for. */
+static void keep_off_processor(accel__cpu_worker *worker, int processor)
+{
+    cpu_set_t allowed; /* to the caller now: somebody may have narrowed it since the start */
+    if (processor < 0 || processor >= CPU_SETSIZE || processor == worker->avoids ||
+        pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0)
+        return;
+    worker->avoids = processor;
+    CPU_CLR((size_t)processor, &allowed);
+    if (CPU_COUNT(&allowed) != 0)
+        pthread_setaffinity_np(worker->thread, sizeof allowed, &allowed);
+}
+
 static accel_status start_workers(accel__cpu_pool *pool, const char *function)
 {
     const uint32_t wanted = thread_count > 1 ? thread_count - 1 : 1;
@@ -97,7 +74,7 @@ static accel_status start_workers(accel__cpu_pool *pool, const char *function)
                            "no memory for the cpu backend's workers");
     int code = 0;
     pool->workers = workers;
-    while (code == 0 && pool->worker_count < wanted) {
+    while (pool->worker_count < wanted) {
         accel__cpu_worker *worker = &workers[pool->worker_count];
         worker->executor.is_worker = true;
         worker->executor.home = pool->worker_count + 1;
@@ -106,7 +83,10 @@ static accel_status start_workers(accel__cpu_pool *pool, const char *function)
         pool->searching++;
         accel__mutex_unlock(&pool->mutex);
         code = accel__thread_start(&worker->thread, "accel-cpu", accel__cpu_worker_run, worker);
-        pool->worker_count += code == 0;
+        if (code != 0)
+            break;
+        keep_off_processor(worker, sched_getcpu());
+        pool->worker_count++;
     }
     if (code != 0)
         accel__cpu_pool_busy(); /* the one that did not start does not search */
@@ -150,20 +130,6 @@ void accel__cpu_pool_stop(void)
 }
 
 /* ---- the run queue ---- */
-
-/* Where every processor is taken, the system would put the worker on the caller's, where it keeps the
- * caller from what it was woken for. */
-static void keep_off_processor(accel__cpu_worker *worker, int processor)
-{
-    cpu_set_t allowed; /* to the caller now: somebody may have narrowed it since the start */
-    if (processor < 0 || processor >= CPU_SETSIZE || processor == worker->avoids ||
-        pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0)
-        return;
-    worker->avoids = processor;
-    CPU_CLR((size_t)processor, &allowed);
-    if (CPU_COUNT(&allowed) != 0)
-        pthread_setaffinity_np(worker->thread, sizeof allowed, &allowed);
-}
 
 static void wake(accel__cpu_worker *worker, bool is_short)
 {

@@ -14,6 +14,7 @@
 
 #include "backends/cpu/execute.h"
 #include "backends/cpu/job.h"
+#include "backends/cpu/patience.h"
 #include "backends/cpu/queue.h"
 
 enum { ACCEL__CPU_LEVELS = 2 }; /* of priority */
@@ -39,10 +40,6 @@ typedef struct accel__cpu_pool {
     uint32_t searching;
     uint32_t dozing;
     accel__cpu_worker *sleepers; /* dozing ones too */
-    _Atomic(uint64_t)
-        busy_until; /* ticks: until then the processors are taken, spinning does harm */
-    _Atomic(uint64_t) job_ended;  /* ticks: the last job that was worth sharing */
-    _Atomic(uint32_t) jobs_recur; /* such jobs follow each other closely */
 
     accel__cpu_worker *workers; /* changed by start and stop only */
     uint32_t worker_count;
@@ -58,16 +55,6 @@ void accel__cpu_pool_stop(void);
 
 /* How many threads compute at most, a helping caller included. */
 uint32_t accel__cpu_thread_count(void);
-/* For how long to spin: 0 where it does harm. */
-uint64_t accel__cpu_spin_ticks(void);
-/* For how long an idle worker spins: longer where shared jobs follow each other closely. */
-uint64_t accel__cpu_patience_ticks(void);
-/* A job worth sharing begins; ends. */
-void accel__cpu_pool_job_begins(void);
-void accel__cpu_pool_job_ends(void);
-/* A spinning thread was off its processor: nobody spins for a while. */
-void accel__cpu_pool_note_busy(uint64_t now);
-
 accel_status accel__cpu_pool_start(const char *function);
 
 /* Starts the workers if that has not happened in this process. */

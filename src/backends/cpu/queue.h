@@ -241,7 +241,9 @@ static inline void accel__cpu_queue_fetch_ahead(accel__cpu_queue *queue, uint64_
 #endif
 }
 
-/* Whether an operation takes longer than a look at the run queue, as far as one can know (execute.c). */
+/* What an operation will take in ticks, as far as one can know; UINT64_MAX where one cannot. And whether
+ * that is so long that somebody is woken for it (execute.c). */
+uint64_t accel__cpu_expected(const accel__cpu_slot *slot);
 bool accel__cpu_takes_long(const accel__cpu_slot *slot);
 
 /* Publishing where somebody must be told: the queue was inactive, or waits for a worker that dozes. */

@@ -60,7 +60,7 @@ bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help
         }
         const uint64_t now = accel__cpu_ticks();
         if (deadline == 0)
-            deadline = now + accel__cpu_spin_ticks();
+            deadline = now + accel__cpu_caller_patience();
         else if (now >= deadline && same_process)
             sleep_until(queue, position, help);
         accel__spin_pause();

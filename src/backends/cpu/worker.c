@@ -3,6 +3,7 @@
  * cache line from those who queue. When nothing has come for a while it dozes, then sleeps. */
 #include <errno.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,12 +13,11 @@
 
 enum {
     BUDGET = 64,       /* operations before a look at who else waits */
-    GAP_NS = 1000,     /* between two looks */
     ROW_GAP_NS = 4000, /* where much is being queued: each look slows those who queue */
     FEW = 4,           /* operations found at a look */
     LATE_NS = 30000,   /* a gap that took this long: somebody else needs the processor */
-    DOZE_NS = 100000,
     SLICE_NS = 200000,
+    SLACK_NS = 5000,
     DOZES = 20 /* before it sleeps for good */
 };
 
@@ -26,10 +26,14 @@ static bool others_wait(const accel__cpu_pool *pool)
     return atomic_load_explicit(&pool->run_count, memory_order_relaxed) != 0;
 }
 
+static bool has_jobs(const accel__cpu_pool *pool)
+{
+    return atomic_load_explicit(&pool->board.open_count, memory_order_relaxed) != 0;
+}
+
 static bool is_called(const accel__cpu_pool *pool)
 {
-    return others_wait(pool) || atomic_load_explicit(&pool->stopping, memory_order_relaxed) != 0 ||
-           atomic_load_explicit(&pool->board.open_count, memory_order_relaxed) != 0;
+    return others_wait(pool) || atomic_load_explicit(&pool->stopping, memory_order_relaxed) != 0;
 }
 
 /* Whether other programs took the processor since the last call (interrupts and the hypervisor do not
@@ -55,7 +59,7 @@ static bool spin_gap(accel__cpu_worker *worker, uint64_t deadline, uint32_t gap_
     }
     if (now < start + accel__cpu_ticks_of_ns(LATE_NS) || !was_displaced(worker))
         return now < deadline;
-    accel__cpu_pool_note_busy(now);
+    accel__cpu_note_displaced();
     return false;
 }
 
@@ -87,10 +91,10 @@ static accel__cpu_drained execute(accel__cpu_worker *worker, accel__cpu_queue *q
 static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
 {
     accel__cpu_pool *pool = &accel__cpu_the_pool;
-    uint64_t deadline = accel__cpu_ticks() + accel__cpu_patience_ticks();
+    uint64_t deadline = accel__cpu_ticks() + accel__cpu_worker_patience();
     bool spins = true;
     for (;;) {
-        uint32_t gap_ns = GAP_NS;
+        uint32_t gap_ns = accel__cpu_gap_ns();
         const uint64_t before = atomic_load_explicit(&queue->completed, memory_order_relaxed);
         if (has_work(queue) && accel__cpu_queue_try_claim(queue)) {
             const accel__cpu_drained result = execute(worker, queue);
@@ -104,10 +108,14 @@ static bool attend(accel__cpu_worker *worker, accel__cpu_queue *queue)
                 accel__cpu_pool_push(queue, true); /* behind the others */
                 return true;
             }
-            deadline = accel__cpu_ticks() + accel__cpu_patience_ticks();
+            deadline = accel__cpu_ticks() + accel__cpu_worker_patience();
             if (atomic_load_explicit(&queue->completed, memory_order_relaxed) - before > FEW)
                 gap_ns = ROW_GAP_NS;
-        } else if ((!spins || is_called(pool)) && accel__cpu_queue_leave(queue)) {
+        } else if (has_jobs(pool) && accel__cpu_job_help(&worker->executor, queue)) {
+            deadline = accel__cpu_ticks() + accel__cpu_worker_patience();
+        } else if ((!spins || is_called(pool) ||
+                    (has_jobs(pool) && !accel__cpu_job_is_only(queue))) &&
+                   accel__cpu_queue_leave(queue)) {
             return true;
         }
         spins = spin_gap(worker, deadline, gap_ns);
@@ -154,13 +162,13 @@ static bool wake_up(accel__cpu_pool *pool, accel__cpu_worker *worker)
 }
 
 /* Dozes or sleeps unless something came up. False: the pool stops. */
-static bool sleep_now(accel__cpu_worker *worker)
+static bool sleep_now(accel__cpu_worker *worker, uint64_t doze_ns)
 {
     accel__cpu_pool *pool = &accel__cpu_the_pool;
     const bool dozes = worker->dozes_left != 0;
     accel__mutex_lock(&pool->mutex);
     const bool stops = atomic_load(&pool->stopping) != 0 && !others_wait(pool);
-    const bool sleeps = !stops && !is_called(pool);
+    const bool sleeps = !stops && !is_called(pool) && !has_jobs(pool);
     if (sleeps) {
         atomic_store(&worker->awake, 0);
         worker->next_sleeper = pool->sleepers;
@@ -175,7 +183,7 @@ static bool sleep_now(accel__cpu_worker *worker)
         return !stops;
     worker->dozes_left -= dozes;
     while (atomic_load_explicit(&worker->awake, memory_order_acquire) == 0)
-        if (!accel__futex_wait(&worker->awake, 0, dozes ? DOZE_NS : UINT64_MAX) &&
+        if (!accel__futex_wait(&worker->awake, 0, dozes ? doze_ns : UINT64_MAX) &&
             wake_up(pool, worker))
             break;
     return true;
@@ -205,6 +213,7 @@ static void ask_for_short_slices(void)
 void *accel__cpu_worker_run(void *user)
 {
     ask_for_short_slices();
+    prctl(PR_SET_TIMERSLACK, SLACK_NS);
     accel__cpu_worker *worker = user;
     accel__cpu_pool *pool = &accel__cpu_the_pool;
     uint64_t deadline = 0;
@@ -213,12 +222,17 @@ void *accel__cpu_worker_run(void *user)
         if (queue != NULL && !attend(worker, queue))
             return NULL;
         if (queue != NULL || accel__cpu_job_help(&worker->executor, NULL)) {
-            deadline = accel__cpu_ticks() + accel__cpu_patience_ticks();
+            deadline = accel__cpu_ticks() + accel__cpu_worker_patience();
             worker->dozes_left = DOZES;
             continue;
         }
-        if (!spin_gap(worker, deadline, GAP_NS) && !sleep_now(worker))
+        if (spin_gap(worker, deadline, accel__cpu_gap_ns()))
+            continue;
+        uint64_t spin_ticks = 0;
+        if (!sleep_now(worker, accel__cpu_doze_ns(&spin_ticks)))
             break;
+        if (spin_ticks != 0)
+            deadline = accel__cpu_ticks() + spin_ticks;
     }
     accel__cpu_executor_end(&worker->executor);
     return NULL;
