@@ -415,21 +415,66 @@ static void *find(const char *name)
     return found;
 }
 
-static int begin(void **state)
+/* The one driver there is, and the helper that asks it. */
+static int set_up_driver(void)
 {
-    accel_backend backend = 0;
-    accel_device_capability capability = {.struct_size = sizeof capability};
     char helper[4096];
     const char *folder = getenv("BUILD_DIR");
-    (void)state;
+    int32_t count = 0;
     snprintf(helper, sizeof helper, "%s/bin/accel-probe", folder != NULL ? folder : ".");
     setenv("ACCEL_PROBE", helper, 1);
     setenv("OCL_ICD_VENDORS", DOUBLE_LIBRARY, 1);
     setenv("ACCEL_BACKENDS", "opencl", 1);
     setenv("ACCEL_OPENCL_POINTERS", way, 1);
     want("");
-    OK(accel_backend_find("opencl", &backend));
-    device = (accel_device){backend, 0};
+    CHECK_QUIET(accel_backend_find("opencl", &device.backend) == ACCEL_OK);
+    CHECK_QUIET(accel_device_count(device.backend, &count) == ACCEL_OK && count == 1);
+    return 0;
+}
+
+/* In a child, since a backend starts once. A failed start is not remembered. */
+static int start_with_failures(void *user)
+{
+    accel_status status = ACCEL_ERROR_INTERNAL;
+    unsigned number = 0;
+    (void)user;
+    while (status != ACCEL_OK && number < 200) {
+        fault_begin(++number);
+        status = accel_initialize(device.backend);
+        const bool happened = fault_end();
+        CHECK_QUIET(status == ACCEL_OK || happened);
+    }
+    CHECK_QUIET(status == ACCEL_OK && number > 4);
+    return use_all() == ACCEL_OK ? 0 : 1;
+}
+
+static int start_with_failing_calls(void *user)
+{
+    static const char *const words[] = {"clGetPlatformIDs=-6", "clGetDeviceIDs=-2",
+                                        "clGetDeviceIDs=-1", "clGetDeviceInfo=-5",
+                                        "clCreateContext=-5"};
+    (void)user;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        setenv("DOUBLE_UNSEEN", words[i], 1); /* healthy in the helper, broken now */
+        CHECK_QUIET(accel_initialize(device.backend) != ACCEL_OK);
+        CHECK_QUIET(accel_last_error_message()[0] != '\0');
+        unsetenv("DOUBLE_UNSEEN");
+        bool started = true;
+        CHECK_QUIET(accel_is_initialized(device.backend, &started) == ACCEL_OK && !started);
+    }
+    CHECK_QUIET(accel_initialize(device.backend) == ACCEL_OK);
+    CHECK_QUIET(use_all() == ACCEL_OK);
+    return 0;
+}
+
+static int begin(void **state)
+{
+    accel_device_capability capability = {.struct_size = sizeof capability};
+    (void)state;
+    if (set_up_driver() != 0)
+        return 1;
+    assert_int_equal(test_in_child(start_with_failures, NULL, 60), 0);
+    assert_int_equal(test_in_child(start_with_failing_calls, NULL, 60), 0);
     OK(accel_get_device_capability(device, &capability));
     assert_true(capability.timing);
     assert_int_equal(capability.pointers_in_memory, strcmp(way, "usm") == 0);

@@ -70,13 +70,21 @@ static bool find_device(const loaded *driver, int32_t ordinal, accel__opencl_ent
     return false;
 }
 
-/* That it is the device which was reported. */
-static bool is_same(const accel__opencl_entry *entry)
+/* Looks for the reported device, and whether what stands there is it. */
+static accel_status find_reported(const loaded *driver, accel__opencl_entry *entry)
 {
-    char name[sizeof entry->found->info.name];
-    return accel__opencl_read_text(&entry->platform->api, entry->id, CL_DEVICE_NAME, name,
-                                   sizeof name) == ACCEL_OK &&
-           strcmp(name, entry->found->info.name) == 0;
+    const accel_device_info *reported = &entry->found->info;
+    char name[sizeof reported->name] = "";
+    accel_status status = ACCEL_OK;
+    const bool found = find_device(driver, entry->found->ordinal, entry);
+    if (found)
+        status = accel__opencl_read_text(&entry->platform->api, entry->id, CL_DEVICE_NAME, name,
+                                         sizeof name);
+    if (status != ACCEL_OK || (found && strcmp(name, reported->name) == 0))
+        return status;
+    return accel__fail(ACCEL_ERROR_START_FAILED, "opencl", function,
+                       "the driver %s no longer has the device '%s' that it reported",
+                       driver->driver->name, reported->name);
 }
 
 static accel_status find_entries(const accel_backend_selected *selected, uint32_t count,
@@ -88,10 +96,9 @@ static accel_status find_entries(const accel_backend_selected *selected, uint32_
         if (driver == NULL)
             return ACCEL_ERROR_START_FAILED;
         entries[i].found = selected[i].found;
-        if (!find_device(driver, selected[i].found->ordinal, &entries[i]) || !is_same(&entries[i]))
-            return accel__fail(ACCEL_ERROR_START_FAILED, "opencl", function,
-                               "the driver %s no longer has the device '%s' that it reported",
-                               selected[i].driver->name, selected[i].found->info.name);
+        const accel_status status = find_reported(driver, &entries[i]);
+        if (status != ACCEL_OK)
+            return accel__error_met_by(status, function);
     }
     return ACCEL_OK;
 }

@@ -139,48 +139,49 @@ static accel_status check_size(cl_int code, size_t size, const char *call)
                        "%s says that a text has %zu bytes", call, size);
 }
 
-/* The whole text, to be freed; NULL after a failure, which is recorded. */
-static char *get_device_text(const accel__opencl_api *api, cl_device_id device, cl_uint what)
+/* The whole text, to be freed. */
+static accel_status get_device_text(const accel__opencl_api *api, cl_device_id device, cl_uint what,
+                                    char **out_text)
 {
     static const char call[] = "clGetDeviceInfo";
     size_t size = 0;
-    const cl_int code = api->clGetDeviceInfo(device, what, 0, NULL, &size);
-    if (check_size(code, size, call) != ACCEL_OK)
-        return NULL;
+    cl_int code = api->clGetDeviceInfo(device, what, 0, NULL, &size);
+    const accel_status status = check_size(code, size, call);
+    if (status != ACCEL_OK)
+        return status;
     char *text = accel__allocate(size + 1);
-    if (text == NULL) {
-        accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", function, "no memory for a text");
-        return NULL;
+    if (text == NULL)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", function,
+                           "no memory for a text");
+    code = size != 0 ? api->clGetDeviceInfo(device, what, size, text, NULL) : CL_SUCCESS;
+    if (code == CL_SUCCESS) {
+        *out_text = text;
+        return ACCEL_OK;
     }
-    const cl_int second = size != 0 ? api->clGetDeviceInfo(device, what, size, text, NULL) : 0;
-    if (second == CL_SUCCESS)
-        return text;
-    accel__opencl_fail(second, call);
     accel__deallocate(text);
-    return NULL;
+    return accel__opencl_fail(code, call);
 }
 
 accel_status accel__opencl_read_text(const accel__opencl_api *api, cl_device_id device,
                                      cl_uint what, char *buffer, size_t capacity)
 {
-    buffer[0] = '\0';
-    char *text = get_device_text(api, device, what);
-    if (text == NULL)
-        return ACCEL_ERROR_DEVICE_FAILED;
-    tidy(text, buffer, capacity);
+    char *text = NULL;
+    const accel_status status = get_device_text(api, device, what, &text);
+    tidy(status == ACCEL_OK ? text : "", buffer, capacity);
     accel__deallocate(text);
-    return ACCEL_OK;
+    return status;
 }
 
 bool accel__opencl_has_extension(const accel__opencl_api *api, cl_device_id device,
                                  const char *name)
 {
-    accel__error_mute();
-    char *all = get_device_text(api, device, CL_DEVICE_EXTENSIONS);
-    accel__error_unmute();
+    char *all = NULL;
     char *rest = NULL;
     bool found = false;
-    for (char *word = all != NULL ? strtok_r(all, " ", &rest) : NULL; word != NULL && !found;
+    accel__error_mute();
+    const accel_status status = get_device_text(api, device, CL_DEVICE_EXTENSIONS, &all);
+    accel__error_unmute();
+    for (char *word = status == ACCEL_OK ? strtok_r(all, " ", &rest) : NULL; word != NULL && !found;
          word = strtok_r(NULL, " ", &rest))
         found = strcmp(word, name) == 0;
     accel__deallocate(all);

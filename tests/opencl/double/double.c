@@ -19,9 +19,8 @@ void double_count(int change)
     alive += change;
 }
 
-int double_knob(const char *word, int fallback)
+static int find_word(const char *all, const char *word, int fallback)
 {
-    const char *all = getenv("OPENCL_DOUBLE");
     const size_t size = strlen(word);
     for (const char *at = all != NULL ? strstr(all, word) : NULL; at != NULL;
          at = strstr(at + 1, word))
@@ -29,6 +28,12 @@ int double_knob(const char *word, int fallback)
             (at[size] == '=' || at[size] == ' ' || at[size] == '\0'))
             return at[size] == '=' ? atoi(at + size + 1) : 1;
     return fallback;
+}
+
+int double_knob(const char *word, int fallback)
+{
+    return find_word(getenv("DOUBLE_UNSEEN"), word,
+                     find_word(getenv("OPENCL_DOUBLE"), word, fallback));
 }
 
 void *double_make(size_t size)

@@ -1,6 +1,7 @@
 /* double.h: an installable OpenCL driver over host memory, whose every call can be made to fail: for the
  * paths that no healthy driver takes. What a test wants of it stands in the variable OPENCL_DOUBLE: words
- * with blanks between them.
+ * with blanks between them. accel takes a change of that variable for a change of the driver and asks it
+ * anew; what DOUBLE_UNSEEN says comes before it, and is no reason to.
  *
  *   clFunction=CODE   that function fails with the code
  *   late=CODE         launches are queued, and fail afterwards
