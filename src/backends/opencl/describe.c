@@ -199,7 +199,7 @@ static void describe_limits(asked *from, accel_device_capability *capability)
         capability->max_block[d] = (uint32_t)(sizes[d] < INT32_MAX ? sizes[d] : INT32_MAX);
         capability->max_grid[d] = bits == 64 ? INT32_MAX : INT32_MAX / items;
     }
-    capability->max_grid_blocks = bits == 64 ? INT64_MAX / (int64_t)capability->max_block_items
+    capability->max_grid_blocks = bits == 64 ? (uint64_t)INT64_MAX / capability->max_block_items
                                              : INT32_MAX / items;
 }
 
