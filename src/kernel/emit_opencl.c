@@ -155,8 +155,9 @@ static void emit_facts(const accel__program *program, accel__text *out)
     for (uint32_t i = 0; i < program->kernel_count; i++) {
         const accel__signature *kernel = &program->kernels[i];
         const uint32_t *block = kernel->required_block;
-        accel__text_format(out, "kernel %s %u %u %u %u\n", kernel->name, block[0], block[1],
-                           block[2], kernel->param_count);
+        accel__text_format(out, "kernel %s %u %u %u %u %u\n", kernel->name, block[0], block[1],
+                           block[2], kernel->param_count,
+                           accel__opencl_notes(program, program->kernel_symbols[i]));
         for (uint32_t j = 0; j < kernel->param_count; j++) {
             const accel_param *param = &kernel->params[j];
             accel__text_format(out, "param %s %d %d %u %u %zu\n",

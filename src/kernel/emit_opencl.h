@@ -50,4 +50,13 @@ void accel__opencl_emit_divisions(const accel__opencl_emitter *emitter, accel__t
 /* Makes a buffer and an offset of each pointer parameter of the kernels. */
 void accel__opencl_edit_params(accel__opencl_emitter *emitter);
 
+/* ---- emit_opencl_notes.c ---- */
+
+enum {
+    ACCEL__OPENCL_NOTE_LEAVES = 1, /* some items return before a barrier that others reach */
+    ACCEL__OPENCL_NOTE_JUMPS = 2   /* a switch or a function's return jumps past a barrier */
+};
+
+unsigned accel__opencl_notes(const accel__program *program, accel__symbol *kernel);
+
 #endif

@@ -1,7 +1,7 @@
 /* facts.c: the comment at the head of a text that tells its kernels, one line for each and for each of
  * their parameters:
  *
- *     kernel NAME BLOCK-X BLOCK-Y BLOCK-Z PARAMETERS
+ *     kernel NAME BLOCK-X BLOCK-Y BLOCK-Z PARAMETERS NOTES
  *     param NAME KIND TYPE LANES READ-ONLY SIZE
  *
  * with the numbers of <accel/kernel.h>. It is written by the kernel translator, and kept in objects. */
@@ -37,8 +37,9 @@ static char *cut_name(char *line)
     return rest;
 }
 
-static bool read_kernel(char *line, accel_backend_function *facts)
+static bool read_kernel(char *line, accel__opencl_function *made)
 {
+    accel_backend_function *facts = &made->facts;
     uint32_t *block = facts->required_block;
     const char *rest = cut_name(line);
     facts->name = line;
@@ -80,8 +81,9 @@ static bool read_lines(accel__opencl_module *module, size_t param_count)
     for (char *line = strtok_r(NULL, "\n", &rest); line != NULL && line[0] != '*';
          line = strtok_r(NULL, "\n", &rest)) {
         if (strncmp(line, "kernel ", 7) == 0) {
-            accel_backend_function *facts = &module->functions[module->function_count++].facts;
-            if (!read_kernel(line + 7, facts) || facts->param_count > param_count - param)
+            accel__opencl_function *made = &module->functions[module->function_count++];
+            accel_backend_function *facts = &made->facts;
+            if (!read_kernel(line + 7, made) || facts->param_count > param_count - param)
                 return false;
             facts->params = &module->params[param];
             for (uint32_t i = 0; i < facts->param_count; i++) {

@@ -101,6 +101,9 @@ accel_status accel__opencl_launch(accel_native_stream *native,
     size_t local[3];
     const cl_uint dimensions = fill_sizes(shape, global, local);
     cl_event event = NULL;
+    if (made->fault != NULL)
+        return accel__fail(ACCEL_ERROR_UNSUPPORTED, "opencl", function, "the kernel '%s' %s",
+                           made->facts.name, made->fault);
     accel__mutex_lock(&made->mutex);
     accel_status status = set_arguments(made, args, arg_count);
     if (status == ACCEL_OK)

@@ -54,6 +54,23 @@ static cl_program build(accel__opencl_device *device, const accel__opencl_object
 
 /* ---- the module ---- */
 
+/* PoCL runs the items of a block in loops between barriers, and does not keep account of those that have
+ * left: the answers are wrong. Some jumps past a barrier end the process when it compiles the kernel. */
+static const char *find_fault(const accel__opencl_device *device, uint32_t notes)
+{
+    static const char pocl[] = "Portable Computing Language";
+    if (strncmp(device->found->info.driver, pocl, sizeof pocl - 1) != 0)
+        return NULL;
+    if ((notes & ACCEL__OPENCL_JUMPS) != 0)
+        return "jumps past a barrier by a switch or a function's return, over which PoCL may end "
+               "the "
+               "process: write if and else";
+    if ((notes & ACCEL__OPENCL_LEAVES) != 0)
+        return "returns from some work-items before a barrier of the others, which PoCL computes "
+               "wrongly: let all reach it";
+    return NULL;
+}
+
 /* Kernels of devices with unified shared memory may find pointers in memory. */
 static cl_int allow_indirect(const accel__opencl_device *device, cl_kernel kernel)
 {
@@ -70,6 +87,7 @@ static accel_status create_kernels(accel__opencl_device *device, accel__opencl_m
         accel__opencl_function *made = &module->functions[i];
         cl_int code = CL_SUCCESS;
         made->device = device;
+        made->fault = find_fault(device, made->notes);
         made->facts.function = (accel_native_function *)made;
         made->kernel = device->api->clCreateKernel(module->program, made->facts.name, &code);
         if (made->kernel == NULL)

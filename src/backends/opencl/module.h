@@ -9,9 +9,17 @@
 
 typedef struct accel__opencl_module accel__opencl_module;
 
+/* What a kernel does that a driver may get wrong; the kernel translator finds it. */
+enum {
+    ACCEL__OPENCL_LEAVES = 1, /* some work-items return before a barrier that others reach */
+    ACCEL__OPENCL_JUMPS = 2   /* a switch or a function's return jumps past a barrier */
+};
+
 /* The core's accel_native_function. */
 typedef struct accel__opencl_function {
     accel__opencl_device *device;
+    const char *fault; /* why the device's driver cannot run it; NULL: it can */
+    uint32_t notes;
     /* OpenCL keeps arguments in the kernel until it is queued: setting them and queueing are one step.
      * Guards `kernel`; taken before a stream's mutex. */
     accel__mutex mutex;
