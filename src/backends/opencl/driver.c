@@ -108,7 +108,7 @@ static accel_status make_context(accel__opencl_entry *entries, uint32_t count, u
 {
     const accel__opencl_platform *platform = entries[first].platform;
     const intptr_t properties[] = {CL_CONTEXT_PLATFORM, (intptr_t)platform->id, 0};
-    cl_device_id ids[ACCEL__OPENCL_DEVICE_MAX];
+    cl_device_id ids[ACCEL__OPENCL_DEVICE_MAX] = {NULL};
     cl_uint id_count = 0;
     cl_int code = CL_SUCCESS;
     for (uint32_t i = first; i < count && id_count < ACCEL__OPENCL_DEVICE_MAX; i++)
