@@ -315,7 +315,7 @@ accel_status accel_stream_wait_stream(accel_stream *stream, accel_stream *other)
 {
     accel_status status = accel__resolve_stream(stream, __func__, &stream);
     if (status == ACCEL_OK)
-        status = accel__stream_check(other, __func__);
+        status = accel__resolve_stream(other, __func__, &other);
     if (status != ACCEL_OK || stream == other)
         return status;
     accel_event *event = NULL;

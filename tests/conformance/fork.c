@@ -2,12 +2,13 @@
  * so; elsewhere every use gives ACCEL_ERROR_FORKED, questions work, and releasing is quiet. */
 #include "conformance.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_LIMIT_SECONDS = 30 };
+enum { CHILD_LIMIT_SECONDS = 15 }; /* less than a held gate stays closed */
 
 #if defined(__SANITIZE_THREAD__)
 #define SANITIZED_THREADS 1
@@ -108,19 +109,47 @@ static int child(cf_run *run, given *inherited)
     return result;
 }
 
-/* The child's exit status; -1 where it hung, -2 where a signal ended it. */
-static int wait_for(pid_t process)
+/* What each thread of a hanging child waits in, for the report. */
+static void describe_hang(pid_t process, char *text, size_t capacity)
+{
+    char path[64];
+    size_t used = (size_t)snprintf(text, capacity, "the child hung, its threads in:");
+    snprintf(path, sizeof path, "/proc/%d/task", (int)process);
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        char file[400];
+        char where[64] = "?";
+        snprintf(file, sizeof file, "%s/%s/wchan", path, entry->d_name);
+        FILE *stream = entry->d_name[0] != '.' ? fopen(file, "r") : NULL;
+        if (stream == NULL)
+            continue;
+        if (fscanf(stream, "%63s", where) == 1 && used < capacity)
+            used += (size_t)snprintf(text + used, capacity - used, " %s", where);
+        fclose(stream);
+    }
+    if (folder != NULL)
+        closedir(folder);
+}
+
+/* Waits for the child; false, and the reason in `text`, where it did not end well. */
+static bool ends_well(pid_t process, char *text, size_t capacity)
 {
     const struct timespec pause = {0, 2000000};
     int status = 0;
-    for (int turn = 0; turn < CHILD_LIMIT_SECONDS * 500; turn++) {
-        if (waitpid(process, &status, WNOHANG) == process)
-            return WIFEXITED(status) ? WEXITSTATUS(status) : -2;
+    for (int turn = 0; turn < CHILD_LIMIT_SECONDS * 400; turn++) {
+        if (waitpid(process, &status, WNOHANG) == process) {
+            if (WIFEXITED(status))
+                snprintf(text, capacity, "check %d failed in the child", WEXITSTATUS(status));
+            else
+                snprintf(text, capacity, "signal %d ended the child", WTERMSIG(status));
+            return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        }
         nanosleep(&pause, NULL);
     }
+    describe_hang(process, text, capacity);
     kill(process, SIGKILL);
     waitpid(process, &status, 0);
-    return -1;
+    return false;
 }
 
 static void after_use(cf_run *run)
@@ -143,15 +172,14 @@ static void after_use(cf_run *run)
         CHECK(process >= 0);
         if (process == 0)
             _exit(child(run, &inherited));
-        const int result = wait_for(process);
+        char what[400];
+        const bool is_good = ends_well(process, what, sizeof what);
         cf_let_go(run);
-        OK(accel_event_synchronize(inherited.pending));
-        if (result != 0) {
-            char what[80];
-            snprintf(what, sizeof what, "the child ended with %d", result);
+        if (!is_good) {
             cf_fail(run, __FILE__, __LINE__, what);
             return;
         }
+        OK(accel_event_synchronize(inherited.pending));
     }
     OK(accel_memory_free(inherited.memory));
     accel_event_release(inherited.passed);

@@ -92,8 +92,11 @@ static void test_mutex_excludes(void **state)
 
 static void *hold_for_a_while(void *user)
 {
+    _Atomic(uint32_t) *step = user;
     accel__mutex_lock(&mutex);
-    atomic_store((_Atomic(uint32_t) *)user, 1);
+    atomic_store(step, 1);
+    while (atomic_load(step) == 1)
+        sched_yield();
     test_nap_ms(20);
     guarded = 77;
     accel__mutex_unlock(&mutex);
@@ -104,13 +107,15 @@ static void test_mutex_sleeps_and_wakes(void **state)
 {
     (void)state;
     for (int turn = 0; turn < 3; turn++) {
-        _Atomic(uint32_t) held = 0;
+        _Atomic(uint32_t) step = 0; /* 1: held, 2: a try was refused */
         pthread_t thread;
         guarded = 0;
-        assert_int_equal(pthread_create(&thread, NULL, hold_for_a_while, &held), 0);
-        while (atomic_load(&held) == 0)
+        assert_int_equal(pthread_create(&thread, NULL, hold_for_a_while, &step), 0);
+        while (atomic_load(&step) == 0)
             sched_yield();
-        assert_false(accel__mutex_try_lock(&mutex));
+        const bool taken = accel__mutex_try_lock(&mutex);
+        atomic_store(&step, 2);
+        assert_false(taken);
         accel__mutex_lock(&mutex);
         assert_int_equal(guarded, 77);
         accel__mutex_unlock(&mutex);

@@ -1,5 +1,8 @@
 /* program_test.c: the parser and checker of portable source: signatures, what is refused and at which
  * line, limits. What accepted sources compute is tested by tests/api/kernels_*_test.c. */
+#include <stdlib.h>
+
+#include "kernel/builtins.h"
 #include "unit/program_support.h"
 
 static void check_param(const accel_param *param, const char *name, accel_param_kind kind,
@@ -308,14 +311,61 @@ static void test_limits(void **state)
     accel__text_release(&text);
 }
 
+/* Whether the function that the document names is in the table. */
+static bool is_known(const char *row, const char *name, size_t size)
+{
+    char full[64];
+    const bool approximate = strstr(row, "| approximate") == row;
+    snprintf(full, sizeof full, "%s%.*s", approximate ? "native_" : "", (int)size, name);
+    const accel__builtin *found = accel__builtin_find(full, strlen(full));
+    return found != NULL && found->rule != ACCEL__RULE_REFUSED;
+}
+
+/* Every function that docs/kernel-language.md promises exists. */
+static void test_the_document_is_kept(void **state)
+{
+    (void)state;
+    char path[1024];
+    char line[4096];
+    unsigned names = 0;
+    const char *root = getenv("SOURCE_DIR");
+    snprintf(path, sizeof path, "%s/docs/kernel-language.md", root != NULL ? root : ".");
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    bool in_table = false;
+    while (fgets(line, sizeof line, file) != NULL) {
+        in_table = in_table ? strncmp(line, "Most take", 9) != 0 : strstr(line, "| fences") == line;
+        if (!in_table || strstr(line, "| conversions") == line)
+            continue;
+        for (const char *at = strchr(line, '`'); at != NULL;) {
+            const char *end = strchr(at + 1, '`');
+            assert_non_null(end);
+            const size_t size = (size_t)(end - at - 1);
+            const bool type = size <= 5 && size > 0 &&
+                              (strncmp(at + 1, "int", size) == 0 ||
+                               strncmp(at + 1, "uint", size) == 0 ||
+                               strncmp(at + 1, "float", size) == 0);
+            if (memchr(at, '\xE2', size) == NULL && !type) { /* … stands for a prefix or suffix */
+                if (!is_known(line, at + 1, size))
+                    fail_msg("the document names %.*s", (int)size, at + 1);
+                names++;
+            }
+            at = strchr(end + 1, '`');
+        }
+    }
+    fclose(file);
+    assert_true(names > 130);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signatures),          cmocka_unit_test(test_doubles_are_seen),
-        cmocka_unit_test(test_refused_types),       cmocka_unit_test(test_refused_parameters),
-        cmocka_unit_test(test_refused_statements),  cmocka_unit_test(test_refused_barriers),
-        cmocka_unit_test(test_refused_expressions), cmocka_unit_test(test_refused_programs),
-        cmocka_unit_test(test_errors_go_on),        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_signatures),           cmocka_unit_test(test_doubles_are_seen),
+        cmocka_unit_test(test_refused_types),        cmocka_unit_test(test_refused_parameters),
+        cmocka_unit_test(test_refused_statements),   cmocka_unit_test(test_refused_barriers),
+        cmocka_unit_test(test_refused_expressions),  cmocka_unit_test(test_refused_programs),
+        cmocka_unit_test(test_errors_go_on),         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_the_document_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

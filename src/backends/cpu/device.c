@@ -2,17 +2,13 @@
  * nothing behind. */
 #include "backends/cpu/device.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/allocate.h"
 #include "base/environment.h"
 #include "base/error.h"
-#include "platform/calls.h"
+#include "platform/machine.h"
 #include "platform/thread.h"
 
 enum { MAX_DEVICES = 64, MAX_BLOCK = 4096, LOCAL_SIZE = 256 * 1024, ALIGNMENT = 512 };
@@ -29,117 +25,31 @@ void accel__cpu_probe(accel_backend_probe *out_probe)
     out_probe->device_count = (int32_t)count;
 }
 
-/* ---- reading the system's files ---- */
-
-/* The beginning of a file, as a string. False: it cannot be read. */
-static bool read_file(const char *path, char *buffer, size_t capacity)
-{
-    const int descriptor = accel__platform.open(path, O_RDONLY, 0);
-    size_t size = 0;
-    buffer[0] = '\0';
-    if (descriptor < 0)
-        return false;
-    while (size + 1 < capacity) {
-        const ssize_t got = read(descriptor, buffer + size, capacity - 1 - size);
-        if (got <= 0)
-            break;
-        size += (size_t)got;
-    }
-    buffer[size] = '\0';
-    close(descriptor);
-    return size != 0;
-}
-
-/* "Name:   value" in the text of /proc/cpuinfo and the like: the value, or "". */
-static void find_line(const char *text, const char *name, char *buffer, size_t capacity)
-{
-    const size_t size = strlen(name);
-    buffer[0] = '\0';
-    for (const char *line = text; line != NULL && *line != '\0';) {
-        const char *rest = line + size;
-        if (strncmp(line, name, size) == 0 && rest[strspn(rest, " \t")] == ':') {
-            rest = strchr(rest, ':') + 1;
-            rest += strspn(rest, " \t");
-            snprintf(buffer, capacity, "%.*s", (int)strcspn(rest, "\n"), rest);
-            return;
-        }
-        line = strchr(line, '\n');
-        line = line != NULL ? line + 1 : NULL;
-    }
-}
-
-static uint64_t kibibytes(const char *text, const char *name)
-{
-    char value[32];
-    find_line(text, name, value, sizeof value);
-    return strtoull(value, NULL, 10) * 1024;
-}
-
-/* A number of this process's control group (version 2). UINT64_MAX: no limit, or not to be had. */
-static uint64_t cgroup_number(const char *name)
-{
-    char line[512];
-    char path[768];
-    char value[32];
-    if (!read_file("/proc/self/cgroup", line, sizeof line) || strncmp(line, "0::/", 4) != 0)
-        return UINT64_MAX;
-    line[strcspn(line, "\n")] = '\0';
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", line + 3, name);
-    if (!read_file(path, value, sizeof value)) {
-        /* In a container the path may be the host's, while the mount is our own group. */
-        snprintf(path, sizeof path, "/sys/fs/cgroup/%s", name);
-        if (!read_file(path, value, sizeof value))
-            return UINT64_MAX;
-    }
-    char *end = NULL;
-    const uint64_t number = strtoull(value, &end, 10);
-    return end != value ? number : UINT64_MAX;
-}
-
 accel_status accel__cpu_memory_info(int32_t index, size_t *out_free, size_t *out_total)
 {
     (void)index;
-    char text[2048];
-    *out_free = *out_total = 0;
-    if (!read_file("/proc/meminfo", text, sizeof text))
-        return accel__fail(ACCEL_ERROR_SYSTEM, "cpu", "accel_get_memory_info",
-                           "/proc/meminfo cannot be read");
-    uint64_t total = kibibytes(text, "MemTotal");
-    uint64_t available = kibibytes(text, "MemAvailable");
-    const uint64_t limit = cgroup_number("memory.max");
-    if (limit < total) {
-        const uint64_t used = cgroup_number("memory.current");
-        const uint64_t left = used < limit ? limit - used : 0;
-        total = limit;
-        available = left < available ? left : available;
-    }
+    uint64_t available = 0;
+    uint64_t total = 0;
+    const bool is_known = accel__machine_memory(&available, &total);
     *out_free = (size_t)available;
     *out_total = (size_t)total;
-    return ACCEL_OK;
+    return is_known ? ACCEL_OK
+                    : accel__fail(ACCEL_ERROR_SYSTEM, "cpu", "accel_get_memory_info",
+                                  "/proc/meminfo cannot be read");
 }
-
-/* ---- describing ---- */
 
 accel_status accel__cpu_describe(int32_t index, accel_device_info *out_info)
 {
-    char text[4096];
     struct utsname system;
-    size_t available = 0;
-    size_t total = 0;
+    uint64_t available = 0;
     out_info->kind = ACCEL_DEVICE_KIND_CPU;
-    if (read_file("/proc/cpuinfo", text, sizeof text)) {
-        find_line(text, "model name", out_info->name, sizeof out_info->name);
-        find_line(text, "vendor_id", out_info->vendor, sizeof out_info->vendor);
-    }
-    if (uname(&system) == 0) {
-        if (out_info->name[0] == '\0')
-            snprintf(out_info->name, sizeof out_info->name, "%s CPU", system.machine);
+    accel__machine_processor(out_info->name, sizeof out_info->name, out_info->vendor,
+                             sizeof out_info->vendor);
+    if (uname(&system) == 0)
         snprintf(out_info->driver, sizeof out_info->driver, "%.16s %.40s", system.sysname,
                  system.release);
-    }
     snprintf(out_info->uuid, sizeof out_info->uuid, "cpu-%d", (int)index);
-    if (accel__cpu_memory_info(index, &available, &total) == ACCEL_OK)
-        out_info->total_memory = total;
+    accel__machine_memory(&available, &out_info->total_memory);
     return ACCEL_OK;
 }
 

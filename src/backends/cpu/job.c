@@ -327,8 +327,10 @@ static void share(const frame *self, accel__cpu_queue *queue, accel__cpu_job *jo
     const bool is_large = expected > accel__cpu_ticks_of_ns(WAKE_NS);
     if (is_large)
         accel__cpu_job_begins();
-    if (is_large && place != NULL)
+    if (is_large && place != NULL) {
         accel__cpu_pool_wake(job->thread_count - 1);
+        accel__cpu_queue_call_helpers(queue);
+    }
     const uint64_t start = accel__cpu_ticks();
     const uint64_t done = run_parts(self, job, home);
     if (done != 0)

@@ -1,89 +1,49 @@
-/* memory.c: see memory.h. Device memory is host memory. What comes before each allocation says how to
- * give it back; large ones are mapped, so that they cost nothing until they are touched, and lie on huge
- * pages where the system has them. */
+/* memory.c: see memory.h. Device memory is host memory. */
 #include "backends/cpu/memory.h"
 
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "backends/cpu/device.h"
 #include "backends/cpu/execute.h"
 #include "backends/cpu/job.h"
 #include "backends/cpu/pool.h"
 #include "backends/cpu/stream.h"
-#include "base/allocate.h"
 #include "base/error.h"
-#include "platform/calls.h"
+#include "platform/machine.h"
+#include "platform/pages.h"
 
 enum {
-    MAPPED_SIZE = 128 * 1024,
-    HUGE_PAGE = 2 * 1024 * 1024,
-    SHARED_SIZE = 512 * 1024, /* a copy that threads share */
+    CHECKED_SIZE = 64 * 1024 * 1024, /* allocations that are compared with what there is */
+    SHARED_SIZE = 512 * 1024,        /* a copy that threads share */
     PIECE_SIZE = 64 * 1024
 };
 
-typedef struct header {
-    void *base;
-    size_t mapped_size; /* 0: from accel__allocate_aligned */
-} header;
-
-static header *header_of(void *pointer)
-{
-    return (header *)pointer - 1;
-}
-
 static accel_status out_of_memory(size_t size)
 {
-    size_t available = 0;
-    size_t total = 0;
-    accel__cpu_memory_info(0, &available, &total);
+    uint64_t available = 0;
+    uint64_t total = 0;
+    accel__machine_memory(&available, &total);
     return accel__fail(ACCEL_ERROR_OUT_OF_MEMORY, "cpu", "accel_memory_alloc",
-                       "no memory for %zu bytes (%zu of %zu are free)", size, available, total);
-}
-
-/* Room for `size` bytes at `alignment`, and for the header before them. NULL: no memory. */
-static void *obtain(size_t size, size_t alignment)
-{
-    const bool is_mapped = size >= MAPPED_SIZE;
-    const size_t least = size >= HUGE_PAGE ? HUGE_PAGE : 64;
-    const size_t aligned = alignment < least ? least : alignment;
-    size_t whole = 0;
-    if (__builtin_add_overflow(size, aligned + sizeof(header), &whole) || whole > PTRDIFF_MAX)
-        return NULL;
-    void *base = is_mapped ? accel__platform.map(NULL, whole, PROT_READ | PROT_WRITE,
-                                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                           : accel__allocate_aligned(whole, 64);
-    if (base == NULL || base == MAP_FAILED)
-        return NULL;
-    const uintptr_t start = (uintptr_t)base + sizeof(header) + aligned - 1;
-    void *pointer = (char *)base + ((start & ~(uintptr_t)(aligned - 1)) - (uintptr_t)base);
-    if (size >= HUGE_PAGE)
-        madvise(pointer, size, MADV_HUGEPAGE);
-    *header_of(pointer) = (header){.base = base, .mapped_size = is_mapped ? whole : 0};
-    return pointer;
+                       "no memory for %zu bytes (%llu of %llu are free)", size,
+                       (unsigned long long)available, (unsigned long long)total);
 }
 
 accel_status accel__cpu_memory_alloc(accel_native_device *device, size_t size, size_t alignment,
                                      void **out_pointer)
 {
-    size_t available = 0;
-    size_t total = SIZE_MAX;
+    uint64_t available = 0;
+    uint64_t total = 0;
+    (void)device;
+    *out_pointer = NULL;
     /* The system would promise more than there is, and end the process at the first touch. */
-    if (size >= MAPPED_SIZE)
-        accel__cpu_memory_info(device->index, &available, &total);
-    *out_pointer = size <= total ? obtain(size, alignment) : NULL;
+    if (size < CHECKED_SIZE || !accel__machine_memory(&available, &total) || size <= total)
+        *out_pointer = accel__pages_allocate(size, alignment);
     return *out_pointer != NULL ? ACCEL_OK : out_of_memory(size);
 }
 
 void accel__cpu_memory_free(accel_native_device *device, void *pointer)
 {
     (void)device;
-    const header found = *header_of(pointer);
-    if (found.mapped_size != 0)
-        accel__platform.unmap(found.base, found.mapped_size);
-    else
-        accel__deallocate(found.base);
+    accel__pages_free(pointer);
 }
 
 /* ---- copies and fills ---- */

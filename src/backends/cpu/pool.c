@@ -1,7 +1,6 @@
 /* pool.c: see pool.h. */
 #include "backends/cpu/pool.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include "base/allocate.h"
@@ -9,6 +8,7 @@
 #include "base/error.h"
 #include "platform/futex.h"
 #include "platform/thread.h"
+#include "platform/turns.h"
 
 enum { MAX_THREADS = 1024 };
 
@@ -50,20 +50,6 @@ static void reset(accel__cpu_pool *pool)
     accel__cpu_board_reset(&pool->board);
 }
 
-/* Where every processor is taken, the system would put the worker on the caller's, where it keeps the
- * caller from what it was woken for. */
-static void keep_off_processor(accel__cpu_worker *worker, int processor)
-{
-    cpu_set_t allowed; /* to the caller now: somebody may have narrowed it since the start */
-    if (processor < 0 || processor >= CPU_SETSIZE || processor == worker->avoids ||
-        pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0)
-        return;
-    worker->avoids = processor;
-    CPU_CLR((size_t)processor, &allowed);
-    if (CPU_COUNT(&allowed) != 0)
-        pthread_setaffinity_np(worker->thread, sizeof allowed, &allowed);
-}
-
 static accel_status start_workers(accel__cpu_pool *pool, const char *function)
 {
     const uint32_t wanted = thread_count > 1 ? thread_count - 1 : 1;
@@ -85,7 +71,7 @@ static accel_status start_workers(accel__cpu_pool *pool, const char *function)
         code = accel__thread_start(&worker->thread, "accel-cpu", accel__cpu_worker_run, worker);
         if (code != 0)
             break;
-        keep_off_processor(worker, sched_getcpu());
+        accel__turns_keep_off(worker->thread, &worker->avoids);
         pool->worker_count++;
     }
     if (code != 0)
@@ -134,7 +120,7 @@ void accel__cpu_pool_stop(void)
 static void wake(accel__cpu_worker *worker, bool is_short)
 {
     if (!is_short)
-        keep_off_processor(worker, sched_getcpu());
+        accel__turns_keep_off(worker->thread, &worker->avoids);
     atomic_store_explicit(&worker->awake, 1, memory_order_release);
     accel__futex_wake_one(&worker->awake);
 }

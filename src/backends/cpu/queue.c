@@ -174,9 +174,8 @@ static bool has_work(accel__cpu_queue *queue)
 
 static void tell_waiters(accel__cpu_queue *queue, bool helpers_too);
 
-/* The claim was let go of with work left: callers that sleep may go on with it. The order of the claim
- * and `helpers` answers that of insert_waiter. */
-static void call_helpers(accel__cpu_queue *queue)
+/* The order of the claim and `helpers` answers that of insert_waiter. */
+void accel__cpu_queue_call_helpers(accel__cpu_queue *queue)
 {
     if (atomic_load(&queue->helpers) != 0 && has_work(queue))
         tell_waiters(queue, true);
@@ -220,7 +219,7 @@ void accel__cpu_queue_unclaim(accel__cpu_queue *queue)
     }
     if (attends)
         accel__cpu_pool_push(queue, true);
-    call_helpers(queue);
+    accel__cpu_queue_call_helpers(queue);
 }
 
 bool accel__cpu_queue_leave(accel__cpu_queue *queue)
@@ -298,7 +297,7 @@ static void resume(accel__cpu_waiter *waiter)
     const bool is_short = next_is_short(queue);
     atomic_store(&queue->claim, ACCEL__CPU_CLAIM_FREE);
     accel__cpu_pool_push(queue, is_short);
-    call_helpers(queue);
+    accel__cpu_queue_call_helpers(queue);
     accel__cpu_queue_unreference(queue);
 }
 

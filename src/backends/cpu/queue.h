@@ -297,6 +297,9 @@ bool accel__cpu_queue_add_waiter(accel__cpu_queue *queue, accel__cpu_waiter *wai
  * gone then. False: it has passed, nothing changed. */
 bool accel__cpu_queue_suspend(accel__cpu_queue *queue, accel__cpu_queue *source, uint64_t position);
 
+/* Wakes callers that would help: the claim was let go of with work left, or a job is there to join. */
+void accel__cpu_queue_call_helpers(accel__cpu_queue *queue);
+
 /* Tells the waiters that have passed. */
 void accel__cpu_queue_notify(accel__cpu_queue *queue);
 

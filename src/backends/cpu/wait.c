@@ -55,8 +55,10 @@ bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help
                 break;
         } else if (help) {
             accel__cpu_queue_want(queue);
-            if (accel__cpu_job_help(&executor, queue))
+            if (accel__cpu_job_help(&executor, queue)) {
+                deadline = 0; /* there may be more of that soon */
                 continue;
+            }
         }
         const uint64_t now = accel__cpu_ticks();
         if (deadline == 0)

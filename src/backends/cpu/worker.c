@@ -1,24 +1,17 @@
 /* worker.c: what a worker thread does. It takes a queue from the run queue and stays with it while
  * work keeps coming; it looks at the queue's state once a microsecond only, because each look takes the
  * cache line from those who queue. When nothing has come for a while it dozes, then sleeps. */
-#include <errno.h>
-#include <sched.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "backends/cpu/pool.h"
 #include "platform/futex.h"
+#include "platform/turns.h"
 
 enum {
     BUDGET = 64,       /* operations before a look at who else waits */
     ROW_GAP_NS = 4000, /* where much is being queued: each look slows those who queue */
     FEW = 4,           /* operations found at a look */
     LATE_NS = 30000,   /* a gap that took this long: somebody else needs the processor */
-    SLICE_NS = 200000,
-    SLACK_NS = 5000,
-    DOZES = 20 /* before it sleeps for good */
+    DOZES = 20         /* before it sleeps for good */
 };
 
 static bool others_wait(const accel__cpu_pool *pool)
@@ -36,17 +29,6 @@ static bool is_called(const accel__cpu_pool *pool)
     return others_wait(pool) || atomic_load_explicit(&pool->stopping, memory_order_relaxed) != 0;
 }
 
-/* Whether other programs took the processor since the last call (interrupts and the hypervisor do not
- * count). */
-static bool was_displaced(accel__cpu_worker *worker)
-{
-    struct rusage usage;
-    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nivcsw == worker->displaced)
-        return false;
-    worker->displaced = usage.ru_nivcsw;
-    return true;
-}
-
 /* Lets a moment pass. False where spinning has lasted until `deadline`, or does harm. */
 static bool spin_gap(accel__cpu_worker *worker, uint64_t deadline, uint32_t gap_ns)
 {
@@ -57,7 +39,7 @@ static bool spin_gap(accel__cpu_worker *worker, uint64_t deadline, uint32_t gap_
         accel__spin_pause();
         now = accel__cpu_ticks();
     }
-    if (now < start + accel__cpu_ticks_of_ns(LATE_NS) || !was_displaced(worker))
+    if (now < start + accel__cpu_ticks_of_ns(LATE_NS) || !accel__turns_lost(&worker->displaced))
         return now < deadline;
     accel__cpu_note_displaced();
     return false;
@@ -189,31 +171,9 @@ static bool sleep_now(accel__cpu_worker *worker, uint64_t doze_ns)
     return true;
 }
 
-/* Asks for short turns of the processor, which come sooner (Linux 6.12; others ignore it). */
-static void ask_for_short_slices(void)
-{
-    struct {
-        uint32_t size;
-        uint32_t policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime;
-        uint64_t deadline;
-        uint64_t period;
-    } attributes = {.size = sizeof attributes, .runtime = SLICE_NS};
-    errno = 0;
-    const int nice_now = getpriority(PRIO_PROCESS, 0);
-    if (errno != 0 || sched_getscheduler(0) != SCHED_OTHER)
-        return;
-    attributes.nice = nice_now;
-    syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 void *accel__cpu_worker_run(void *user)
 {
-    ask_for_short_slices();
-    prctl(PR_SET_TIMERSLACK, SLACK_NS);
+    accel__turns_ask();
     accel__cpu_worker *worker = user;
     accel__cpu_pool *pool = &accel__cpu_the_pool;
     uint64_t deadline = 0;
