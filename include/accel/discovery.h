@@ -109,7 +109,10 @@ typedef struct accel_fork_report {
     char evidence[256];  /* threads, device files, mappings */
 } accel_fork_report;
 
-/* accel_fork_state (question): reads /proc/self only. Errors: INVALID_ARGUMENT, SYSTEM (no /proc). */
+/* accel_fork_state (question): reads /proc/self only. In a forked child of a process in which accel
+ * started a driver the verdict is SPOILT; where something else did, open device files still tell, and
+ * threads, which the child has not, do not (MAYBE). docs/doctor.md has the rules.
+ * Errors: INVALID_ARGUMENT, SYSTEM (no /proc), OUT_OF_HOST_MEMORY. Any thread. */
 ACCEL_API accel_status accel_fork_state(accel_fork_report *out_report);
 
 ACCEL_END_DECLS
