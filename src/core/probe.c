@@ -105,12 +105,12 @@ static void take(run *made, const accel__probe_end *end)
     answer->found_count = end->found_count;
 }
 
-static void finish(run *made)
+static void finish(run *made, bool is_done)
 {
     made->answer->duration_ms = (uint32_t)((accel__clock_ns() - made->started_ns) / 1000000u);
     close(made->descriptor);
     made->descriptor = -1;
-    accel__detached_finish(&made->helper);
+    accel__detached_finish(&made->helper, is_done);
 }
 
 /* Takes the record if it is whole; otherwise, at the end of all bytes, what is wrong with it. */
@@ -120,13 +120,14 @@ static void judge(run *made, bool ended)
     const char *text = NULL;
     const char *bytes = accel__text_string(&made->record);
     const bool failed = made->record.failed;
-    if (!failed && accel__probe_parse(bytes, made->record.size, &end, &text))
+    const bool whole = !failed && accel__probe_parse(bytes, made->record.size, &end, &text);
+    if (whole)
         take(made, &end);
     else if (failed || ended || made->record.size > accel__probe_size(ACCEL__PROBE_DEVICE_MAX))
         settle(made->answer, ACCEL_REASON_HELPER_FAILED, failed ? "no memory" : text);
     else
         return;
-    finish(made);
+    finish(made, whole);
 }
 
 static void read_some(run *made)
@@ -164,7 +165,7 @@ static bool wait_for_some(run *runs, uint32_t count, uint64_t end_ns)
 static void abandon(run *made)
 {
     settle(made->answer, ACCEL_REASON_HUNG, "the helper did not answer");
-    finish(made);
+    finish(made, false);
 }
 
 static void ask(const accel__backend *backend, accel__answer *const answers[], uint32_t count)

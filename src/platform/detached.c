@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,7 +21,13 @@
 
 #include "platform/calls.h"
 
-enum { STACK_SIZE = 64 * 1024, FIRST_FREE = 4, DESCRIPTORS_MAX = 1 << 16, BY_PIDFD = 3 };
+enum {
+    STACK_SIZE = 64 * 1024,
+    FIRST_FREE = 4,
+    DESCRIPTORS_MAX = 1 << 16,
+    BY_PIDFD = 3,
+    END_MS = 200
+};
 
 /* ThreadSanitizer takes clone for a fork, in the child of which it stops checking: with borrowed memory
  * that would be this very process. Under it the children get copies of the memory instead, by a bare
@@ -167,19 +174,43 @@ int accel__detached_start(const char *path, char *const arguments[], int descrip
     return 0;
 }
 
-void accel__detached_finish(accel__detached *made)
+static void kill_it(const accel__detached *made)
 {
-    siginfo_t ending;
+#ifdef SYS_pidfd_send_signal
+    syscall(SYS_pidfd_send_signal, made->handle, SIGKILL, NULL, 0u);
+#else
+    (void)made;
+#endif
+}
+
+/* False: it is not this process's to wait for. *out_ended: it was waited for. */
+static bool wait_for(const accel__detached *made, int flags, bool *out_ended)
+{
+    siginfo_t ending = {.si_pid = 0};
+    int result;
+    do
+        result = waitid((idtype_t)BY_PIDFD, (id_t)made->handle, &ending, WEXITED | flags);
+    while (result < 0 && errno == EINTR);
+    *out_ended = result == 0 && ending.si_pid != 0;
+    return result == 0;
+}
+
+void accel__detached_finish(accel__detached *made, bool is_done)
+{
+    bool ended = false;
     if (made->handle < 0) { /* the number alone may be another's by now: nothing is done by force */
         if (made->process > 0)
             waitpid(made->process, NULL, WNOHANG);
         return;
     }
-#ifdef SYS_pidfd_send_signal
-    syscall(SYS_pidfd_send_signal, made->handle, SIGKILL, NULL, 0u);
-#endif
-    while (waitid((idtype_t)BY_PIDFD, (id_t)made->handle, &ending, WEXITED) < 0 && errno == EINTR)
-        continue; /* fails at once where the program is not this process's to wait for */
+    if (!is_done)
+        kill_it(made);
+    if (wait_for(made, WNOHANG, &ended) && !ended) {
+        struct pollfd ending = {.fd = made->handle, .events = POLLIN};
+        poll(&ending, 1, END_MS);
+        kill_it(made);
+        wait_for(made, 0, &ended);
+    }
     close(made->handle);
     made->handle = -1;
 }

@@ -4,6 +4,7 @@
 #ifndef ACCEL_PLATFORM_DETACHED_H
 #define ACCEL_PLATFORM_DETACHED_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 typedef struct accel__detached {
@@ -17,8 +18,9 @@ typedef struct accel__detached {
 int accel__detached_start(const char *path, char *const arguments[], int descriptor,
                           accel__detached *out_made);
 
-/* Call it once nothing more is wanted of the program: ends it if it still runs, whatever state it is
- * in, and waits for it where the caller has inherited it. */
-void accel__detached_finish(accel__detached *made);
+/* Call it once nothing more is wanted of the program. `is_done`: it will end by itself, and nobody waits
+ * for that; otherwise it is killed, whatever state it is in. Where the caller has inherited it, it is
+ * waited for. */
+void accel__detached_finish(accel__detached *made, bool is_done);
 
 #endif

@@ -1,5 +1,6 @@
 /* ask.c: the half of accel-probe that loads the driver. Whatever happens here happens to a process that
  * nobody needs: its supervisor tells what became of it. */
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,5 +83,6 @@ void accel__probe_ask(const accel__probe_job *job, accel__probe_sheet *sheet)
         end->reason = ACCEL_REASON_NO_DEVICE;
     }
     sheet->whole = true;
-    _exit(0); /* no exit handler of the driver gets a chance to hang or crash */
+    kill(getppid(), SIGCHLD); /* who waits for the end may go on now */
+    _exit(0);                 /* no exit handler of the driver gets a chance to hang or crash */
 }

@@ -29,29 +29,37 @@ static _Noreturn void become_child(const accel__probe_job *job, accel__probe_she
     accel__probe_ask(job, sheet);
 }
 
-/* Waits for the child's end; SIGCHLD is blocked. False: the time is over. */
-static bool wait_for(pid_t child, uint64_t deadline_ns, int *out_status)
+/* How it went with the child. */
+typedef struct outcome {
+    pid_t process; /* -1: none could be started */
+    bool ended;    /* and is waited for */
+    int status;    /* then */
+} outcome;
+
+/* Waits until the child has answered or ended; SIGCHLD, which it also sends itself when it has answered,
+ * is blocked. What a driver's end takes (it gives memory and device files back) nobody waits for. */
+static void wait_for(outcome *child, const accel__probe_sheet *sheet, uint64_t deadline_ns)
 {
     sigset_t wanted;
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCHLD);
-    while (waitpid(child, out_status, WNOHANG) != child) {
+    for (;;) {
+        child->ended = waitpid(child->process, &child->status, WNOHANG) == child->process;
         const uint64_t now = accel__clock_ns();
-        if (now >= deadline_ns)
-            return false;
+        if (child->ended || sheet->whole || now >= deadline_ns)
+            return;
         const struct timespec left = {(time_t)((deadline_ns - now) / 1000000000u),
                                       (long)((deadline_ns - now) % 1000000000u)};
         sigtimedwait(&wanted, NULL, &left);
     }
-    return true;
 }
 
 /* The end that stands for a child which did not write its own. */
-static void explain(const accel__probe_job *job, bool ended, int status, accel__probe_end *out_end)
+static void explain(const accel__probe_job *job, const outcome *child, accel__probe_end *end)
 {
-    accel__probe_end *end = out_end;
+    const int status = child->status;
     *end = (accel__probe_end){0};
-    if (!ended) {
+    if (!child->ended) {
         end->reason = ACCEL_REASON_HUNG;
         snprintf(end->detail, sizeof end->detail, "stopped after %llu ms",
                  (unsigned long long)job->limit_ms);
@@ -65,29 +73,27 @@ static void explain(const accel__probe_job *job, bool ended, int status, accel__
     }
 }
 
-static void ask_in_child(const accel__probe_job *job, accel__probe_sheet *sheet)
+static outcome ask_in_child(const accel__probe_job *job, accel__probe_sheet *sheet)
 {
     const pid_t self = getpid();
-    int status = 0;
-    const pid_t child = fork();
-    if (child == 0)
+    outcome child = {.process = fork()};
+    if (child.process == 0)
         become_child(job, sheet, self);
-    if (child < 0) {
+    if (child.process < 0) {
         sheet->end.reason = ACCEL_REASON_HELPER_FAILED;
         snprintf(sheet->end.detail, sizeof sheet->end.detail,
                  "the helper could not start a child: %s", strerror(errno));
-        return;
+        return child;
     }
-    const bool ended = wait_for(child, job->deadline_ns, &status);
-    kill(-child, SIGKILL); /* what the driver left running, too */
-    if (!ended) {
-        kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
-    }
+    wait_for(&child, sheet, job->deadline_ns);
+    kill(-child.process, SIGKILL); /* what the driver left running, too */
+    if (!child.ended)
+        kill(child.process, SIGKILL);
     if (!sheet->whole)
-        explain(job, ended, status, &sheet->end);
+        explain(job, &child, &sheet->end);
     else if (sheet->end.found_count > ACCEL__PROBE_DEVICE_MAX)
         sheet->end = (accel__probe_end){ACCEL_REASON_BAD_ANSWER, 0, "it overwrote its answer"};
+    return child;
 }
 
 static bool write_all(int descriptor, const void *bytes, size_t size)
@@ -132,8 +138,10 @@ bool accel__probe_supervise(const accel__probe_job *job)
                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (sheet == MAP_FAILED)
         return false;
-    ask_in_child(job, sheet);
+    const outcome child = ask_in_child(job, sheet);
     const bool wrote = write_record(job->report, sheet);
+    if (child.process > 0 && !child.ended)
+        waitpid(child.process, NULL, 0);
     munmap(sheet, sizeof *sheet);
     return wrote;
 }

@@ -33,21 +33,48 @@ typedef struct listing {
 
 /* ---- the stamp ---- */
 
-/* What drivers and loaders of OpenCL read. One pass over the environment is cheaper than asking for each
- * variable; sums do not depend on the order. */
+static bool begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Whether drivers or loaders of OpenCL may read that variable. Called for each variable at each
+ * question: most are told apart by their first letter. */
+static bool matters(const char *variable)
+{
+    switch (variable[0]) {
+    case 'A':
+        return begins_with(variable, "ACCEL_OPENCL_");
+    case 'C':
+        return begins_with(variable, "CUDA_");
+    case 'G':
+        return begins_with(variable, "GPU_");
+    case 'H':
+        return begins_with(variable, "HIP_");
+    case 'L':
+        return begins_with(variable, "LD_");
+    case 'O':
+        return begins_with(variable, "OCL_") || begins_with(variable, "OPENCL_") ||
+               begins_with(variable, "OCLGRIND_");
+    case 'P':
+        return begins_with(variable, "POCL_");
+    case 'R':
+        return begins_with(variable, "RUSTICL_") || begins_with(variable, "ROCR_");
+    case 'Z':
+        return begins_with(variable, "ZE_");
+    default:
+        return false;
+    }
+}
+
+/* One pass over the environment is cheaper than asking for each variable; sums do not depend on the
+ * order. */
 uint64_t accel__opencl_stamp(void)
 {
-    static const char *const prefixes[] = {"OCL_",      "OPENCL_", "POCL_", "RUSTICL_",
-                                           "OCLGRIND_", "LD_",     "CUDA_", "GPU_",
-                                           "ZE_",       "HIP_",    "ROCR_", "ACCEL_OPENCL_"};
     uint64_t sum = 0;
-    for (char **at = environ; at != NULL && *at != NULL; at++) {
-        if (strchr("OPRLCGZHA", **at) == NULL)
-            continue;
-        for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-            if (strncmp(*at, prefixes[i], strlen(prefixes[i])) == 0)
-                sum += accel__opencl_hash(ACCEL__OPENCL_HASH_START, *at, strlen(*at));
-    }
+    for (char **at = environ; at != NULL && *at != NULL; at++)
+        if (matters(*at))
+            sum += accel__opencl_hash(ACCEL__OPENCL_HASH_START, *at, strlen(*at));
     return sum;
 }
 
