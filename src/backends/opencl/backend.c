@@ -11,7 +11,7 @@
 const accel_backend_table *accel__backend_opencl(void);
 
 static const char *const library_prefixes[] = {
-    "libOpenCL.so", "libpocl",         "libMesaOpenCL", "libRusticlOpenCL", "libigdrcl",
+    "libOpenCL.so", "libpocl",          "libMesaOpenCL", "libRusticlOpenCL", "libigdrcl",
     "libintelocl",  "libnvidia-opencl", "libamdocl",     "liboclgrind",      NULL};
 
 static const char *const device_file_prefixes[] = {"/dev/dri/", "/dev/nvidia", "/dev/kfd",

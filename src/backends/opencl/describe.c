@@ -188,12 +188,14 @@ static void describe_limits(asked *from, accel_device_capability *capability)
         from->status = accel__opencl_fail(code, "clGetDeviceInfo");
     const size_t items = read_size(from, CL_DEVICE_MAX_WORK_GROUP_SIZE);
     const cl_uint bits = read_uint(from, CL_DEVICE_ADDRESS_BITS);
-    if (from->status == ACCEL_OK && (items == 0 || sizes[0] == 0 || sizes[1] == 0 ||
-                                     sizes[2] == 0 || (bits != 32 && bits != 64)))
-        from->status = accel__fail(ACCEL_ERROR_OUT_OF_RANGE, "opencl", function,
-                                   "the limits that the driver reports make no sense");
     if (from->status != ACCEL_OK)
         return;
+    if (items == 0 || sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0 ||
+        (bits != 32 && bits != 64)) {
+        from->status = accel__fail(ACCEL_ERROR_OUT_OF_RANGE, "opencl", function,
+                                   "the limits that the driver reports make no sense");
+        return;
+    }
     capability->max_block_items = (uint32_t)(items < INT32_MAX ? items : INT32_MAX);
     for (int d = 0; d < 3; d++) {
         capability->max_block[d] = (uint32_t)(sizes[d] < INT32_MAX ? sizes[d] : INT32_MAX);

@@ -140,13 +140,14 @@ static accel_status make_contexts(accel__opencl_entry *entries, uint32_t count)
 static void drop_contexts(accel__opencl_entry *entries, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
+        const accel__opencl_platform *platform = entries[i].platform;
         cl_context context = entries[i].context;
-        if (context == NULL)
+        if (context == NULL || platform == NULL)
             continue;
         for (uint32_t other = i; other < count; other++)
             if (entries[other].context == context)
                 entries[other].context = NULL;
-        entries[i].platform->api.clReleaseContext(context);
+        platform->api.clReleaseContext(context);
     }
 }
 

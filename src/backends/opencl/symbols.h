@@ -19,14 +19,14 @@ typedef uint64_t cl_ulong;
 typedef cl_uint cl_bool;
 typedef cl_ulong cl_bitfield;
 
-typedef struct _cl_platform_id *cl_platform_id;
-typedef struct _cl_device_id *cl_device_id;
-typedef struct _cl_context *cl_context;
-typedef struct _cl_command_queue *cl_command_queue;
-typedef struct _cl_mem *cl_mem;
-typedef struct _cl_program *cl_program;
-typedef struct _cl_kernel *cl_kernel;
-typedef struct _cl_event *cl_event;
+typedef struct accel__cl_platform_id *cl_platform_id;
+typedef struct accel__cl_device_id *cl_device_id;
+typedef struct accel__cl_context *cl_context;
+typedef struct accel__cl_command_queue *cl_command_queue;
+typedef struct accel__cl_mem *cl_mem;
+typedef struct accel__cl_program *cl_program;
+typedef struct accel__cl_kernel *cl_kernel;
+typedef struct accel__cl_event *cl_event;
 
 #endif
 
