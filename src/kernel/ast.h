@@ -94,6 +94,7 @@ struct accel__symbol {
     bool is_kernel;
     bool is_defined;
     bool is_program_scope;
+    bool is_inner;    /* see accel__inner */
     bool uses_items;  /* functions: calls a work-item function, also through others */
     bool has_barrier; /* functions: likewise */
     bool has_atomics; /* functions: likewise; fences too */
@@ -207,12 +208,30 @@ typedef struct accel__division {
     struct accel__division *next; /* inner ones come before outer ones */
 } accel__division;
 
+/* A declaration that OpenCL C has further out only: of __local variables in a block of a kernel, of
+ * __constant ones in a function. Its tokens, `;` the last, and where it may stand: behind the token
+ * `place` (local), or before it. */
+typedef struct accel__inner {
+    size_t begin, end, place;
+    bool is_local;
+    struct accel__inner *next;
+} accel__inner;
+
+/* A token that names a variable of such a declaration. */
+typedef struct accel__inner_name {
+    size_t token;
+    uint32_t id; /* the variable's */
+    struct accel__inner_name *next;
+} accel__inner_name;
+
 struct accel__program {
     accel__arena arena;
     const accel__unit *unit;
     accel__symbol *first, *last; /* functions and program-scope variables */
     accel__record *first_record, *last_record;
     accel__division *first_division, *last_division;
+    accel__inner *inner; /* the last one first; so with the names */
+    accel__inner_name *inner_names;
     accel__signature *kernels;
     accel__symbol **kernel_symbols;
     uint32_t kernel_count;

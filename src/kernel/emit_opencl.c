@@ -47,9 +47,11 @@ const char *accel__opencl_copy_tokens(accel__opencl_emitter *emitter, size_t beg
     accel__text line = {0};
     for (size_t i = begin; i < end; i++) {
         const accel__token *token = &emitter->program->unit->tokens[i];
+        const char *instead = emitter->edits[i].instead;
         if (i != begin)
             accel__text_append_char(&line, ' ');
-        accel__text_append(&line, token->text, token->size);
+        accel__text_append(&line, instead != NULL ? instead : token->text,
+                           instead != NULL ? strlen(instead) : token->size);
     }
     const char *kept = accel__opencl_text(emitter, "%s", accel__text_string(&line));
     emitter->out_of_memory = emitter->out_of_memory || line.failed;
@@ -147,9 +149,30 @@ static void choose_prefix(accel__opencl_emitter *emitter)
         emitter->prefix = accel__opencl_text(emitter, "%s_", emitter->prefix);
 }
 
+/* ---- declarations that must stand further out ---- */
+
+/* Moves them, under names of their own. */
+static void edit_inner(accel__opencl_emitter *emitter)
+{
+    const accel__program *program = emitter->program;
+    for (const accel__inner_name *at = program->inner_names; at != NULL; at = at->next)
+        emitter->edits[at->token].instead = accel__opencl_text(emitter, "%sinner_%u",
+                                                               emitter->prefix, at->id);
+    for (const accel__inner *at = program->inner; at != NULL; at = at->next) {
+        const char *moved = accel__opencl_copy_tokens(emitter, at->begin, at->end);
+        for (size_t i = at->begin; i + 1 < at->end; i++)
+            emitter->edits[i].instead = "";
+        if (at->is_local)
+            accel__opencl_put_after(emitter, at->place, moved);
+        else
+            accel__opencl_put_before(emitter, at->place, moved);
+    }
+}
+
 /* ---- the head ---- */
 
-static void emit_facts(const accel__program *program, accel__text *out)
+static void emit_facts(const accel__program *program, accel__diagnostics *diagnostics,
+                       accel__text *out)
 {
     accel__text_append_string(out, "/* accel kernels 1\n");
     for (uint32_t i = 0; i < program->kernel_count; i++) {
@@ -157,7 +180,7 @@ static void emit_facts(const accel__program *program, accel__text *out)
         const uint32_t *block = kernel->required_block;
         accel__text_format(out, "kernel %s %u %u %u %u %u\n", kernel->name, block[0], block[1],
                            block[2], kernel->param_count,
-                           accel__opencl_notes(program, program->kernel_symbols[i]));
+                           accel__opencl_notes(program, program->kernel_symbols[i], diagnostics));
         for (uint32_t j = 0; j < kernel->param_count; j++) {
             const accel_param *param = &kernel->params[j];
             accel__text_format(out, "param %s %d %d %u %u %zu\n",
@@ -196,7 +219,7 @@ static void emit_item_functions(const accel__opencl_emitter *emitter, accel__tex
 
 static void emit_head(const accel__opencl_emitter *emitter, accel__text *out)
 {
-    emit_facts(emitter->program, out);
+    emit_facts(emitter->program, emitter->diagnostics, out);
     accel__text_append_string(out, "#pragma OPENCL FP_CONTRACT OFF\n");
     if (emitter->program->uses_double)
         accel__text_append_string(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
@@ -221,13 +244,14 @@ bool accel__program_emit_opencl(const accel__program *program, bool offsets,
         choose_prefix(&emitter);
         for (size_t i = 0; i + 1 < unit->token_count; i++)
             edit_word(&emitter, i);
+        edit_inner(&emitter);
         if (offsets)
             accel__opencl_edit_params(&emitter);
         done = accel__opencl_edit_divisions(&emitter);
         emit_head(&emitter, out_text);
         accel__unit_print(unit, emitter.edits, out_text);
     }
-    if (emitter.out_of_memory || out_text->failed) {
+    if (emitter.out_of_memory || out_text->failed || diagnostics->out_of_memory) {
         diagnostics->out_of_memory = true;
         done = false;
     }

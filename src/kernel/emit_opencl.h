@@ -33,7 +33,7 @@ void accel__opencl_put_before(accel__opencl_emitter *emitter, size_t token, cons
 /* Behind what was put after the token already. */
 void accel__opencl_put_after(accel__opencl_emitter *emitter, size_t token, const char *text);
 
-/* The tokens [begin, end) as one line of text. */
+/* The tokens [begin, end), edited, as one line of text. */
 const char *accel__opencl_copy_tokens(accel__opencl_emitter *emitter, size_t begin, size_t end);
 
 /* ---- emit_opencl_divide.c ---- */
@@ -57,6 +57,8 @@ enum {
     ACCEL__OPENCL_NOTE_JUMPS = 2   /* a switch or a function's return jumps past a barrier */
 };
 
-unsigned accel__opencl_notes(const accel__program *program, accel__symbol *kernel);
+/* 0 where memory ran out, which is diagnosed. */
+unsigned accel__opencl_notes(const accel__program *program, accel__symbol *kernel,
+                             accel__diagnostics *diagnostics);
 
 #endif

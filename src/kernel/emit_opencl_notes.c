@@ -5,6 +5,7 @@
 #include "kernel/emit_opencl.h"
 
 typedef struct search {
+    const accel__plan *plan;
     unsigned notes;
     uint32_t jumps;    /* past what follows: switches around the node, returns of its function */
     uint32_t leaving;  /* returns that some items take before others, so far */
@@ -15,6 +16,14 @@ static bool is_loop(const accel__node *node)
 {
     return node->kind == ACCEL__NODE_FOR || node->kind == ACCEL__NODE_WHILE ||
            node->kind == ACCEL__NODE_DO;
+}
+
+/* Some items return there, and others do not. */
+static bool is_left_by_some(const search *state, const accel__node *node)
+{
+    if (node->kind == ACCEL__NODE_GUARD)
+        return accel__plan_varies(state->plan, node->a);
+    return node->kind == ACCEL__NODE_RETURN && node->target == NULL && !node->uniform_exit;
 }
 
 static void visit(accel__node *node, void *context)
@@ -28,13 +37,13 @@ static void visit(accel__node *node, void *context)
         if (state->jumps != 0)
             state->notes |= ACCEL__OPENCL_NOTE_JUMPS;
     }
-    if (node->kind == ACCEL__NODE_GUARD ||
-        (node->kind == ACCEL__NODE_RETURN && node->target == NULL && !node->uniform_exit))
+    if (is_left_by_some(state, node))
         state->leaving++;
     if (node->kind == ACCEL__NODE_SWITCH ||
         (node->kind == ACCEL__NODE_RETURN && node->target != NULL))
         state->jumps++;
-    accel__walk_children(node, visit, state);
+    if (node->kind != ACCEL__NODE_GUARD) /* which has been seen to */
+        accel__walk_children(node, visit, state);
     if (node->kind == ACCEL__NODE_SWITCH || node->kind == ACCEL__NODE_INLINE)
         state->jumps = before.jumps;
     if (is_loop(node) && state->leaving != before.leaving && state->barriers != before.barriers)
@@ -44,12 +53,16 @@ static void visit(accel__node *node, void *context)
 static unsigned find(accel__emitter *planner, accel__symbol *kernel)
 {
     search state = {0};
-    if (setjmp(planner->bail) == 0)
-        visit(accel__plan_create(planner, kernel)->body, &state);
+    if (setjmp(planner->bail) != 0)
+        return 0;
+    const accel__plan *plan = accel__plan_create(planner, kernel);
+    state.plan = plan;
+    visit(plan->body, &state);
     return state.notes;
 }
 
-unsigned accel__opencl_notes(const accel__program *program, accel__symbol *kernel)
+unsigned accel__opencl_notes(const accel__program *program, accel__symbol *kernel,
+                             accel__diagnostics *diagnostics)
 {
     /* What the cpu backend could not plan is no fault of the source here. */
     accel__diagnostics unheard = {0};
@@ -57,6 +70,7 @@ unsigned accel__opencl_notes(const accel__program *program, accel__symbol *kerne
     accel__emitter planner = {
         .program = program, .diagnostics = &unheard, .out = &unused, .next_id = program->next_id};
     const unsigned notes = kernel->has_barrier ? find(&planner, kernel) : 0;
+    diagnostics->out_of_memory = diagnostics->out_of_memory || unheard.out_of_memory;
     accel__arena_release(&planner.arena);
     accel__diagnostics_release(&unheard);
     accel__text_release(&unused);

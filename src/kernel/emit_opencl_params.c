@@ -92,7 +92,9 @@ static void edit_param(scan *state, size_t begin, size_t end, const accel__symbo
     if (type->kind != ACCEL__TYPE_POINTER || type->base->space == ACCEL__SPACE_LOCAL)
         return;
     const char *space = type->base->space == ACCEL__SPACE_CONSTANT ? "__constant" : "__global";
-    const char *access = type->base->qualifiers & ACCEL__QUALIFIER_CONST ? "const " : "";
+    const bool is_const = type->base->space == ACCEL__SPACE_GLOBAL &&
+                          (type->base->qualifiers & ACCEL__QUALIFIER_CONST) != 0;
+    const char *access = is_const ? "const " : "";
     const uint32_t number = state->next++;
     const char *prefix = emitter->prefix;
     *body = accel__opencl_text(emitter, "%s %s = (%s %svoid *)(%sbase_%u + %soffset_%u);", *body,

@@ -21,6 +21,8 @@ typedef struct accel__parser {
     accel__binding *tags;
     accel__binding *names_before; /* the declaration being parsed at program scope */
     size_t start;                 /* its first token */
+    size_t body;                  /* the '{' of the function being parsed */
+    bool declares_inner;          /* the declaration being parsed: see accel__inner */
     accel__symbol *function;      /* being parsed; NULL outside */
     uint32_t loops;               /* around the statement */
     uint32_t switches;
@@ -113,6 +115,10 @@ accel__node *accel__parse_literal(accel__parser *parser, const accel__token *tok
 int64_t accel__parse_integer_constant(accel__parser *parser, const char *what);
 
 /* ---- parse_statement.c, parse_declaration.c ---- */
+
+/* Notes that the token names the symbol, where a dialect needs that. */
+void accel__parse_note_name(accel__parser *parser, const accel__symbol *symbol,
+                            const accel__token *token);
 
 accel__node *accel__parse_block(accel__parser *parser);
 accel__node *accel__parse_declaration(accel__parser *parser);

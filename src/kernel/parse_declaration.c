@@ -129,6 +129,37 @@ static void check_place(accel__parser *parser, const accel__symbol *symbol, bool
                           "local memory ('%s') cannot be initialised", symbol->name);
 }
 
+/* Where it is among the blocks of a function: 1 holds the parameters, 2 is the body. */
+static bool is_inner(const accel__parser *parser, const accel__symbol *symbol)
+{
+    return parser->function != NULL &&
+           (symbol->type->space == ACCEL__SPACE_CONSTANT ||
+            (symbol->type->space == ACCEL__SPACE_LOCAL && parser->level > 2));
+}
+
+void accel__parse_note_name(accel__parser *parser, const accel__symbol *symbol,
+                            const accel__token *token)
+{
+    if (!symbol->is_inner)
+        return;
+    accel__inner_name *noted = accel__parse_take(parser, sizeof *noted);
+    noted->token = (size_t)(token - parser->unit->tokens);
+    noted->id = symbol->id;
+    noted->next = parser->program->inner_names;
+    parser->program->inner_names = noted;
+}
+
+static void note_inner(accel__parser *parser, size_t begin, bool is_local)
+{
+    accel__inner *noted = accel__parse_take(parser, sizeof *noted);
+    noted->begin = begin;
+    noted->end = parser->at;
+    noted->is_local = is_local;
+    noted->place = is_local ? parser->body : parser->start;
+    noted->next = parser->program->inner;
+    parser->program->inner = noted;
+}
+
 /* One declarator of a variable; NULL where it needs no statement. */
 static accel__node *parse_variable(accel__parser *parser, const accel__declarator *declarator)
 {
@@ -145,6 +176,9 @@ static accel__node *parse_variable(accel__parser *parser, const accel__declarato
     if (symbol->type->kind == ACCEL__TYPE_ARRAY && symbol->type->count == 0)
         fail_name(parser, name, "the array '%.*s' has no size");
     accel__parse_bind(parser, symbol);
+    symbol->is_inner = is_inner(parser, symbol);
+    parser->declares_inner = parser->declares_inner || symbol->is_inner;
+    accel__parse_note_name(parser, symbol, name);
     if (symbol->type->space == ACCEL__SPACE_CONSTANT)
         return finish_constant(parser, symbol);
     accel__node *node = accel__parse_node(parser, ACCEL__NODE_DECLARE, name);
@@ -169,7 +203,9 @@ static void parse_typedef(accel__parser *parser, const accel__specifiers *specif
 
 accel__node *accel__parse_declaration(accel__parser *parser)
 {
+    const size_t begin = parser->at;
     accel__specifiers specifiers;
+    parser->declares_inner = false;
     accel__parse_specifiers(parser, &specifiers);
     if (specifiers.is_typedef) {
         parse_typedef(parser, &specifiers);
@@ -195,6 +231,8 @@ accel__node *accel__parse_declaration(accel__parser *parser)
             end = &(*end)->next;
     } while (accel__parse_accept(parser, ","));
     accel__parse_expect(parser, ";");
+    if (parser->declares_inner)
+        note_inner(parser, begin, specifiers.type->space == ACCEL__SPACE_LOCAL);
     return first;
 }
 
@@ -297,6 +335,7 @@ static void parse_body(accel__parser *parser, accel__symbol *function)
         if (param->name[0] != '\0')
             accel__parse_bind(parser, param);
     function->is_defined = true;
+    parser->body = parser->at;
     function->body = accel__parse_block(parser);
     parser->function = NULL;
     accel__parse_close_scope(parser, scope);

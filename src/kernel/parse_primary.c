@@ -206,6 +206,7 @@ static accel__node *name_node(accel__parser *parser, const accel__token *token)
     node->value = (uint64_t)symbol->value;
     node->symbol = symbol;
     node->type = symbol->type;
+    accel__parse_note_name(parser, symbol, token);
     return node;
 }
 
