@@ -156,16 +156,19 @@ accel_status accel__opencl_start(const accel_backend_selected *selected, uint32_
     uint32_t driver_count = 0;
     loaded *drivers = accel__allocate_array(count, sizeof *drivers);
     accel__opencl_entry *entries = accel__allocate_array(count, sizeof *entries);
-    accel_status status = drivers != NULL && entries != NULL
-                              ? find_entries(selected, count, drivers, &driver_count, entries)
-                              : accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", function,
-                                            "no memory to start %u devices", count);
+    if (drivers == NULL || entries == NULL) {
+        accel__deallocate(drivers);
+        accel__deallocate(entries);
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", function,
+                           "no memory to start %u devices", count);
+    }
+    accel_status status = find_entries(selected, count, drivers, &driver_count, entries);
     if (status == ACCEL_OK)
         status = make_contexts(entries, count);
     if (status == ACCEL_OK) {
         started.entries = entries;
         started.count = count;
-    } else if (entries != NULL) {
+    } else {
         drop_contexts(entries, count);
         accel__deallocate(entries);
         for (uint32_t i = 0; i < driver_count; i++)

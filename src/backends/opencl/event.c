@@ -123,10 +123,8 @@ static accel_status wait_across(accel__opencl_stream *stream, const accel__openc
                                 cl_event mark)
 {
     accel__opencl_gate *gate = NULL;
-    accel_status status = accel__opencl_gate_create(stream, NULL, NULL, 0, &gate);
-    if (status == ACCEL_OK)
-        status = accel__opencl_gate_close(gate, stream, other, mark);
-    return status;
+    const accel_status status = accel__opencl_gate_create(stream, NULL, NULL, 0, &gate);
+    return gate != NULL ? accel__opencl_gate_close(gate, stream, other, mark) : status;
 }
 
 accel_status accel__opencl_event_wait(accel_native_stream *native_stream,

@@ -89,7 +89,7 @@ accel_status accel__opencl_gate_queue(accel__opencl_stream *stream, accel__openc
 {
     accel__opencl_gate *gate = NULL;
     const accel_status status = accel__opencl_gate_create(stream, work, data, size, &gate);
-    return status == ACCEL_OK ? accel__opencl_gate_close(gate, stream, NULL, NULL) : status;
+    return gate != NULL ? accel__opencl_gate_close(gate, stream, NULL, NULL) : status;
 }
 
 /* ---- host callbacks ---- */

@@ -13,13 +13,15 @@
 
 #include "base/environment.h"
 
+#define PRIME UINT64_C(0x100000001b3)
+
 enum { ICD_SIZE_MAX = 4096, LOADER_SIZE_MAX = 1 << 20 };
 
 uint64_t accel__opencl_hash(uint64_t seed, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
     for (size_t i = 0; i < size; i++)
-        seed = (seed ^ at[i]) * UINT64_C(0x100000001b3);
+        seed = (seed ^ at[i]) * PRIME;
     return seed;
 }
 
@@ -32,7 +34,9 @@ static uint64_t hash_file(uint64_t seed, const char *path)
     const uint64_t words[] = {(uint64_t)facts.st_dev, (uint64_t)facts.st_ino,
                               (uint64_t)facts.st_size, (uint64_t)facts.st_mtim.tv_sec,
                               (uint64_t)facts.st_mtim.tv_nsec};
-    return accel__opencl_hash(seed, words, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        seed = (seed ^ words[i] ^ words[i] >> 32) * PRIME;
+    return seed;
 }
 
 static void settle(accel_backend_driver *driver, accel_reason reason, const char *detail)
