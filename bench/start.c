@@ -6,6 +6,7 @@
 #include "topics.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -106,7 +107,7 @@ static double time_probe(accel_driver_report *driver)
 {
     static char program[] = BENCH_PROBE;
     char deadline[32];
-    snprintf(deadline, sizeof(deadline), "%llu", (unsigned long long)(bench_now() + 10000000000u));
+    snprintf(deadline, sizeof(deadline), "%" PRIu64, bench_now() + UINT64_C(10000000000));
     char *arguments[] = {program,      (char[]){"opencl"}, (char[]){"10000"}, deadline,
                          driver->name, driver->library,    driver->source,    NULL};
     uint64_t begin = bench_now();

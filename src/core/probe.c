@@ -182,7 +182,7 @@ static void ask(const accel__backend *backend, accel__answer *const answers[], u
         else
             settle(answers[i], ACCEL_REASON_HELPER_MISSING, helper);
     }
-    while (wait_for_some(runs, count, deadline_ns + PATIENCE_MS * 1000000u))
+    while (wait_for_some(runs, count, deadline_ns + (uint64_t)PATIENCE_MS * 1000000u))
         continue;
     for (uint32_t i = 0; i < count; i++) {
         if (runs[i].descriptor >= 0)

@@ -21,13 +21,9 @@
 
 #include "platform/calls.h"
 
-enum {
-    STACK_SIZE = 64 * 1024,
-    FIRST_FREE = 4,
-    DESCRIPTORS_MAX = 1 << 16,
-    BY_PIDFD = 3,
-    END_MS = 200
-};
+enum { FIRST_FREE = 4, DESCRIPTORS_MAX = 1 << 16, BY_PIDFD = 3, END_MS = 200 };
+
+static const size_t stack_size = 65536; /* of each of the two */
 
 /* ThreadSanitizer takes clone for a fork, in the child of which it stops checking: with borrowed memory
  * that would be this very process. Under it the children get copies of the memory instead, by a bare
@@ -150,19 +146,19 @@ int accel__detached_start(const char *path, char *const arguments[], int descrip
                           accel__detached *out_made)
 {
     *out_made = (accel__detached){.process = -1, .handle = -1};
-    const size_t size = sizeof(plan) + 2 * STACK_SIZE;
+    const size_t size = sizeof(plan) + 2 * stack_size;
     char *stacks = accel__platform.map(NULL, size, PROT_READ | PROT_WRITE,
                                        MAP_SHARED | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stacks == MAP_FAILED)
         return errno;
-    plan *made = (plan *)(stacks + 2 * STACK_SIZE);
+    plan *made = (plan *)(stacks + 2 * stack_size);
     *made = (plan){
         .path = path,
         .arguments = arguments,
         .descriptor = descriptor,
-        .program_stack = stacks + STACK_SIZE,
+        .program_stack = stacks + stack_size,
     };
-    const int code = start(made, stacks + 2 * STACK_SIZE);
+    const int code = start(made, stacks + 2 * stack_size);
     const pid_t process = made->process;
     accel__platform.unmap(stacks, size);
     if (code != 0)

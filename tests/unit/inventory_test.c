@@ -202,10 +202,10 @@ static void test_threads_ask_together(void **state)
     drivers_set("shared=slow-100,other=gpus-2");
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, ask_with_others, &counts[i]), 0);
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
         assert_int_equal(counts[i], 3);
-    }
     assert_int_equal(drivers_asked("shared"), 1);
     pthread_barrier_destroy(&together);
 }
