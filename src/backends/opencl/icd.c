@@ -13,13 +13,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backends/opencl/icd_file.h"
-#include "base/allocate.h"
 #include "base/environment.h"
 
 static const char default_folder[] = "/etc/OpenCL/vendors";
@@ -166,32 +164,47 @@ static bool ends_with(const char *text, const char *end)
     return size >= end_size && strcmp(text + size - end_size, end) == 0;
 }
 
-static int is_icd_name(const struct dirent *entry)
+enum { NAME_SIZE = sizeof((struct dirent *)0)->d_name };
+
+/* Of the .icd files that come behind `after` in the order of names the first, "" where there is none. A
+ * pass through the folder for each file is dearer than sorting, and takes no memory. */
+static void find_next(DIR *folder, const char *after, char next[NAME_SIZE])
 {
-    return entry->d_name[0] != '.' && ends_with(entry->d_name, ".icd");
+    next[0] = '\0';
+    rewinddir(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        if (entry->d_name[0] != '.' && ends_with(entry->d_name, ".icd") &&
+            strcmp(entry->d_name, after) > 0 &&
+            (next[0] == '\0' || strcmp(entry->d_name, next) < 0))
+            snprintf(next, NAME_SIZE, "%s", entry->d_name);
+}
+
+static void fail_folder(const char *folder, int code, accel_backend_probe *out_probe)
+{
+    char text[128];
+    out_probe->cannot_tell = code != ENOENT && code != ENOTDIR;
+    snprintf(out_probe->reason, sizeof out_probe->reason, "no OpenCL driver: %.100s: %s", folder,
+             strerror_r(code, text, sizeof text));
 }
 
 /* In the order of the names, so that devices have the same numbers each time. */
 static void add_folder(listing *made, const char *folder, accel_backend_probe *out_probe)
 {
-    struct dirent **entries = NULL;
-    const int count = scandir(folder, &entries, is_icd_name, alphasort);
-    if (count < 0) {
-        char text[128];
-        const int code = errno;
-        out_probe->cannot_tell = code != ENOENT && code != ENOTDIR;
-        snprintf(out_probe->reason, sizeof out_probe->reason, "no OpenCL driver: %.100s: %s",
-                 folder, strerror_r(code, text, sizeof text));
+    char name[NAME_SIZE] = "";
+    char next[NAME_SIZE];
+    char path[4096];
+    DIR *opened = opendir(folder);
+    if (opened == NULL) {
+        fail_folder(folder, errno, out_probe);
         return;
     }
-    for (int i = 0; i < count; i++) {
-        char path[4096];
-        const int size = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+    for (find_next(opened, name, next); next[0] != '\0'; find_next(opened, name, next)) {
+        memcpy(name, next, sizeof name);
+        const int size = snprintf(path, sizeof path, "%s/%s", folder, name);
         if (size > 0 && (size_t)size < sizeof path)
             add_icd(made, path);
-        free(entries[i]); /* scandir's own */
     }
-    free(entries);
+    closedir(opened);
     if (made->count == 0)
         snprintf(out_probe->reason, sizeof out_probe->reason,
                  "no OpenCL driver: there is no .icd file in %.150s", folder);
