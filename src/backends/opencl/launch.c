@@ -5,74 +5,47 @@
 
 static const char function[] = "accel_kernel_launch";
 
-/* What could not be set, for the record. */
-typedef struct setting {
-    cl_int code;
-    const char *call;
-    bool is_foreign; /* a pointer into no memory of the device */
-} setting;
-
-/* One pointer, passed in the way of the device; *index moves past what it takes. */
-static void set_pointer(const accel__opencl_function *made, const void *pointer, cl_uint *index,
-                        setting *state)
+/* A pointer as a buffer and an offset; *index moves past both. */
+static accel_status set_translated(const accel__opencl_function *made, uint32_t number,
+                                   const void *pointer, cl_uint *index)
 {
-    const accel__opencl_api *api = made->device->api;
-    switch (made->device->pointers) {
-    case ACCEL__OPENCL_USM:
-        state->call = "clSetKernelArgMemPointerINTEL";
-        state->code = api->clSetKernelArgMemPointerINTEL(made->kernel, (*index)++, pointer);
-        return;
-    case ACCEL__OPENCL_SVM:
-        state->call = "clSetKernelArgSVMPointer";
-        state->code = api->clSetKernelArgSVMPointer(made->kernel, (*index)++, pointer);
-        return;
-    case ACCEL__OPENCL_TRANSLATE:
-        break;
-    }
     cl_mem buffer = NULL;
     size_t offset = 0;
-    if (pointer != NULL && !accel__opencl_resolve(made->device, pointer, &buffer, &offset)) {
-        state->is_foreign = true;
-        return;
-    }
+    if (pointer != NULL && !accel__opencl_resolve(made->device, pointer, &buffer, &offset))
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, "opencl", function,
+                           "argument %u of '%s' points into no memory of the device", number,
+                           made->facts.name);
+    const accel__opencl_api *api = made->device->api;
     const cl_ulong passed = offset;
-    state->code = api->clSetKernelArg(made->kernel, (*index)++, sizeof(cl_mem),
+    cl_int code = api->clSetKernelArg(made->kernel, (*index)++, sizeof(cl_mem),
                                       buffer != NULL ? &buffer : NULL);
-    if (state->code == CL_SUCCESS)
-        state->code = api->clSetKernelArg(made->kernel, (*index)++, sizeof passed, &passed);
-}
-
-static void set_argument(const accel__opencl_function *made, const accel_kernel_arg *arg,
-                         cl_uint *index, setting *state)
-{
-    state->call = "clSetKernelArg";
-    switch (arg->kind) {
-    case ACCEL_KERNEL_ARG_KIND_VALUE:
-        state->code = made->device->api->clSetKernelArg(made->kernel, (*index)++, arg->size,
-                                                        arg->data);
-        return;
-    case ACCEL_KERNEL_ARG_KIND_POINTER:
-        set_pointer(made, arg->data, index, state);
-        return;
-    case ACCEL_KERNEL_ARG_KIND_LOCAL:
-        state->code = made->device->api->clSetKernelArg(made->kernel, (*index)++, arg->size, NULL);
-        return;
-    }
+    if (code == CL_SUCCESS)
+        code = api->clSetKernelArg(made->kernel, (*index)++, sizeof passed, &passed);
+    return code == CL_SUCCESS ? ACCEL_OK : accel__opencl_fail(code, "clSetKernelArg");
 }
 
 static accel_status set_arguments(const accel__opencl_function *made, const accel_kernel_arg *args,
                                   uint32_t arg_count)
 {
-    setting state = {.code = CL_SUCCESS};
+    const accel__opencl_api *api = made->device->api;
     cl_uint index = 0;
     for (uint32_t i = 0; i < arg_count; i++) {
-        set_argument(made, &args[i], &index, &state);
-        if (state.is_foreign)
-            return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, "opencl", function,
-                               "argument %u of '%s' points into no memory of the device", i,
-                               made->facts.name);
-        if (state.code != CL_SUCCESS)
-            return accel__opencl_fail(state.code, state.call);
+        const accel_kernel_arg *arg = &args[i];
+        const bool is_pointer = arg->kind == ACCEL_KERNEL_ARG_KIND_POINTER;
+        cl_int code = CL_SUCCESS;
+        if (!is_pointer) {
+            const void *value = arg->kind == ACCEL_KERNEL_ARG_KIND_VALUE ? arg->data : NULL;
+            code = api->clSetKernelArg(made->kernel, index++, arg->size, value);
+        } else if (made->set_pointer != NULL) {
+            code = made->set_pointer(made->kernel, index++, arg->data);
+        } else {
+            const accel_status status = set_translated(made, i, arg->data, &index);
+            if (status != ACCEL_OK)
+                return status;
+        }
+        if (code != CL_SUCCESS)
+            return accel__opencl_fail(code, is_pointer ? "clSetKernelArg for a pointer"
+                                                       : "clSetKernelArg");
     }
     return ACCEL_OK;
 }
@@ -115,6 +88,6 @@ accel_status accel__opencl_launch(accel_native_stream *native,
     const cl_int code = stream->device->api->clEnqueueNDRangeKernel(
         stream->queue, made->kernel, dimensions, NULL, global, local, 0, NULL, &event);
     accel__mutex_unlock(&made->mutex);
-    return accel__error_met_by(
-        accel__opencl_enqueued(stream, code, event, "clEnqueueNDRangeKernel"), function);
+    status = accel__opencl_enqueued(stream, code, event, "clEnqueueNDRangeKernel");
+    return status == ACCEL_OK ? status : accel__error_met_by(status, function);
 }

@@ -87,6 +87,11 @@ static accel_status create_kernels(accel__opencl_device *device, accel__opencl_m
         accel__opencl_function *made = &module->functions[i];
         cl_int code = CL_SUCCESS;
         made->device = device;
+        made->set_pointer = device->pointers == ACCEL__OPENCL_USM
+                                ? device->api->clSetKernelArgMemPointerINTEL
+                            : device->pointers == ACCEL__OPENCL_SVM
+                                ? device->api->clSetKernelArgSVMPointer
+                                : NULL;
         made->fault = find_fault(device, made->notes);
         made->facts.function = (accel_native_function *)made;
         made->kernel = device->api->clCreateKernel(module->program, made->facts.name, &code);

@@ -18,6 +18,8 @@ enum {
 /* The core's accel_native_function. */
 typedef struct accel__opencl_function {
     accel__opencl_device *device;
+    /* How the device takes a pointer; NULL: as a buffer and an offset in bytes. */
+    cl_int (*set_pointer)(cl_kernel kernel, cl_uint index, const void *pointer);
     const char *fault; /* why the device's driver cannot run it; NULL: it can */
     uint32_t notes;
     /* OpenCL keeps arguments in the kernel until it is queued: setting them and queueing are one step.
