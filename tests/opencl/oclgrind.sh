@@ -29,6 +29,13 @@ for topic in $topics; do
 done
 [ ! -s "$work/log" ] || fail "oclgrind found something"
 
+# As its command starts programs: preloaded, an implementation by itself, to which no loader leads.
+if command -v oclgrind > /dev/null 2>&1; then
+    env -u OCL_ICD_VENDORS oclgrind "$suite" -d opencl --filter 'fill/*' > "$work/out" 2>&1 ||
+        fail "it does not work preloaded: $(cat "$work/out")"
+    grep -q '^pass  opencl:0' "$work/out" || fail "preloaded, it was not found"
+fi
+
 # Writes one element behind its array.
 cat > "$work/overrun.cl" << 'END'
 __kernel void overrun(__global uint *data)
