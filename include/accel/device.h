@@ -68,8 +68,9 @@ ACCEL_API accel_status accel_is_available(accel_backend backend, bool *out_avail
  * cuda, hip, xpu, mps, plug-ins, opencl, cpu. The default is frozen at the first use of any device.
  * `check_available`: also ask whether the accelerator has a device. Where there is none, *out_device
  * is {ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE} and the status OK.
- * Errors: INVALID_ARGUMENT; UNAVAILABLE where ACCEL_BACKEND names a backend that is unknown, left out
- * by ACCEL_BACKENDS, or without device. Any thread; fork: harmless. */
+ * Errors: INVALID_ARGUMENT; CANNOT_TELL where no backend has a certain device and one cannot tell;
+ * UNAVAILABLE where ACCEL_BACKEND names a backend that is unknown, left out by ACCEL_BACKENDS, or
+ * without device. Any thread; fork: harmless. */
 ACCEL_API accel_status accel_current_accelerator(bool check_available, accel_device *out_device);
 
 /* accel_set_current_accelerator (question): makes `backend` the calling thread's current accelerator;

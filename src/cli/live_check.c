@@ -116,7 +116,7 @@ static accel_status use_device(accel_device device, sheet *shared, part *made)
     accel_status status = try_device(&now, device, shared, made);
     if (status != ACCEL_OK) {
         char words[ACCEL__LIVE_TEXT_SIZE - ACCEL_DEVICE_NAME_MAX - 3];
-        snprintf(words, sizeof words, "%s",
+        snprintf(words, sizeof words, "%.*s", (int)sizeof words - 1,
                  made->message[0] != '\0' ? made->message : accel_last_error_message());
         (void)accel_device_format(device, name, sizeof name, NULL);
         snprintf(made->message, sizeof made->message, "%s: %s", name, words);

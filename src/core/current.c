@@ -73,11 +73,13 @@ static int32_t rank_of(accel__backend *backend)
                : backend->table.rank;
 }
 
-/* The first available backend by rank; one that cannot tell is passed over, and logged. */
-static accel__backend *find_default(void)
+/* The first available backend by rank; one that cannot tell is passed over, and logged. Where nothing is
+ * left but those that cannot tell, that is the answer: not "none". */
+static accel_status find_default(const char *function, accel__backend **out_best)
 {
-    accel__backend *best = NULL;
     int32_t best_rank = INT32_MAX;
+    accel__backend *silent = NULL;
+    accel_backend_probe silent_answer;
     const uint32_t known = accel__registry_count();
     for (accel_backend number = 1; number <= known; number++) {
         accel__backend *backend = accel__registry_get(number);
@@ -86,14 +88,18 @@ static accel__backend *find_default(void)
             continue;
         accel__backend_ask(backend, &answer);
         if (answer.device_count > 0 && rank_of(backend) < best_rank) {
-            best = backend;
+            *out_best = backend;
             best_rank = rank_of(backend);
         } else if (answer.device_count <= 0 && answer.cannot_tell) {
+            silent = backend;
+            silent_answer = answer;
             accel__log(ACCEL_LOG_LEVEL_WARNING, backend->table.name,
                        "passed over as the default accelerator: %s", answer.reason);
         }
     }
-    return best;
+    return *out_best == NULL && silent != NULL
+               ? accel__fail_cannot_tell(silent, &silent_answer, function)
+               : ACCEL_OK;
 }
 
 /* ACCEL_BACKEND: what it names, or an error, never the next one. */
@@ -123,8 +129,7 @@ static accel_status process_default(const char *function, accel__backend **out_b
     const char *name = accel__environment_get("ACCEL_BACKEND");
     if (name != NULL)
         return find_named(name, function, out_backend);
-    *out_backend = find_default();
-    return ACCEL_OK;
+    return find_default(function, out_backend);
 }
 
 void accel__freeze_default_accelerator(accel__backend *started)

@@ -41,6 +41,9 @@ accel_status accel__backend_resolve(accel_backend number, const char *function,
                        accel__registry_count());
 }
 
+/* The reason where accel itself is short of something: told apart from a driver's. */
+static const char no_memory[] = "the host has too little free memory";
+
 void accel__backend_ask(accel__backend *backend, accel_backend_probe *out_probe)
 {
     *out_probe = (accel_backend_probe){0};
@@ -55,7 +58,18 @@ void accel__backend_ask(accel__backend *backend, accel_backend_probe *out_probe)
         return;
     }
     out_probe->cannot_tell = true;
-    strcpy(out_probe->reason, "the host has too little free memory");
+    strcpy(out_probe->reason, no_memory);
+}
+
+accel_status accel__fail_cannot_tell(const accel__backend *backend,
+                                     const accel_backend_probe *answer, const char *function)
+{
+    if (strcmp(answer->reason, no_memory) == 0)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, backend->table.name, function,
+                           "no memory to ask how many devices '%s' has", backend->table.name);
+    return accel__fail(ACCEL_ERROR_CANNOT_TELL, backend->table.name, function,
+                       "cannot tell how many devices '%s' has: %s", backend->table.name,
+                       answer->reason);
 }
 
 accel_status accel__backend_count(accel__backend *backend, int32_t *out_count, const char *function)
@@ -67,11 +81,7 @@ accel_status accel__backend_count(accel__backend *backend, int32_t *out_count, c
     accel_backend_probe answer;
     accel__backend_ask(backend, &answer);
     *out_count = answer.device_count;
-    if (!answer.cannot_tell)
-        return ACCEL_OK;
-    return accel__fail(ACCEL_ERROR_CANNOT_TELL, backend->table.name, function,
-                       "cannot tell how many devices '%s' has: %s", backend->table.name,
-                       answer.reason);
+    return answer.cannot_tell ? accel__fail_cannot_tell(backend, &answer, function) : ACCEL_OK;
 }
 
 accel_status accel__fail_no_device(accel__backend *backend, const char *function)
@@ -112,7 +122,7 @@ static accel_status check_index(accel__backend *backend, int32_t index, const ch
     if (index >= 0 && index < count)
         return ACCEL_OK;
     if (answer.cannot_tell)
-        return accel__backend_count(backend, &count, function);
+        return accel__fail_cannot_tell(backend, &answer, function);
     if (count == 0 && index >= 0)
         return accel__fail_no_device(backend, function);
     return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, backend->table.name, function,
@@ -210,8 +220,7 @@ accel_status accel__device_capability(accel__backend *backend, int32_t index,
         *out_capability = (accel_device_capability){.struct_size = sizeof *out_capability};
         status = backend->table.local.capability(table_index, out_capability);
         if (status == ACCEL_OK)
-            status = backend->table.priorities.range(table_index,
-                                                     &out_capability->priority_lowest,
+            status = backend->table.priorities.range(table_index, &out_capability->priority_lowest,
                                                      &out_capability->priority_highest);
     }
     if (!accel__backend_owns(backend, ACCEL__GROUP_PRIORITIES))

@@ -32,6 +32,10 @@ accel_status accel__backend_count(accel__backend *backend, int32_t *out_count,
 /* The same, with the reason and without recording a failure. */
 void accel__backend_ask(accel__backend *backend, accel_backend_probe *out_probe);
 
+/* CANNOT_TELL with the reason; OUT_OF_HOST_MEMORY where that was accel's own want of memory. */
+accel_status accel__fail_cannot_tell(const accel__backend *backend,
+                                     const accel_backend_probe *answer, const char *function);
+
 /* UNAVAILABLE with the backend's own reason. */
 accel_status accel__fail_no_device(accel__backend *backend, const char *function);
 /* NOT_FOUND, with the names that there are. */

@@ -376,7 +376,8 @@ static uint64_t full_stamp(const accel__backend *backend, uint64_t drivers_stamp
     if (!accel__backend_has_drivers(backend)) {
         accel_backend_probe answer = {0};
         backend->table.local.probe(&answer);
-        stamp = hash(stamp ^ (uint64_t)(uint32_t)answer.device_count, answer.reason);
+        stamp ^= (uint64_t)(uint32_t)answer.device_count << 1 | answer.cannot_tell;
+        stamp = hash(stamp, answer.reason);
     }
     return stamp;
 }

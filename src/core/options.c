@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 /* Larger ones are taken for garbage rather than for a struct of the far future. */
-enum { SIZE_LEAST = 8, SIZE_MOST = 65536 };
+enum { SIZE_LEAST = 8, SIZE_MOST = 4096 };
 
 static uint32_t size_of(const void *given)
 {

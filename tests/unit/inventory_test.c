@@ -63,15 +63,15 @@ static void test_asked_once(void **state)
 static void test_hung_is_not_asked_twice(void **state)
 {
     (void)state;
-    setenv("ACCEL_PROBE_TIMEOUT_MS", "300", 1);
+    setenv("ACCEL_PROBE_TIMEOUT_MS", "1500", 1);
     drivers_set("slow=hang,quick=gpus-1");
     assert_int_equal(drivers_count(), 1);
     test_nap_ms(1100);
     const uint64_t begin = test_now_ns();
     assert_int_equal(drivers_count(), 1);
-    assert_true(test_now_ns() - begin < 250000000u);
+    assert_true(test_now_ns() - begin < 1000000000u);
     assert_int_equal(drivers_asked("slow"), 1);
-    setenv("ACCEL_PROBE_TIMEOUT_MS", "301", 1); /* somebody wants to give it more time */
+    setenv("ACCEL_PROBE_TIMEOUT_MS", "1501", 1); /* somebody wants to give it more time */
     assert_int_equal(drivers_count(), 1);
     assert_int_equal(drivers_asked("slow"), 2);
     setenv("ACCEL_PROBE_TIMEOUT_MS", "10000", 1);
@@ -225,8 +225,9 @@ static void test_each_allocation_fails(void **state)
         fault_begin(number);
         const accel_status status = accel_device_count(drivers_backend, &count);
         fault = fault_end();
-        assert_true(status == ACCEL_OK || status == ACCEL_ERROR_CANNOT_TELL);
-        assert_true(count == 2 || (count == 0 && status == ACCEL_ERROR_CANNOT_TELL));
+        const bool short_of_memory = status == ACCEL_ERROR_OUT_OF_HOST_MEMORY;
+        assert_true(status == ACCEL_OK || status == ACCEL_ERROR_CANNOT_TELL || short_of_memory);
+        assert_true(count == 2 || (count == 0 && status != ACCEL_OK));
         assert_int_equal(count_descriptors(), descriptors);
         if (status == ACCEL_OK)
             continue;
