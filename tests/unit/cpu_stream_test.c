@@ -416,6 +416,19 @@ static void lone_launch_needs_nobody_to_wait(void **state)
     }
 }
 
+static void asking_brings_work_to_its_end(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 200; i++) {
+        launch_append(cpu.stream, &log_of_stream, i);
+        const uint64_t begin = cpu_now_ns();
+        while (!is_done(cpu.stream))
+            assert_true(cpu_now_ns() - begin < 10000000000u);
+        assert_int_equal(log_of_stream.count, i + 1);
+        nanosleep(&(struct timespec){.tv_nsec = 30000 * (long)(i % 12)}, NULL);
+    }
+}
+
 static void destroy_finishes_pending_work(void **state)
 {
     (void)state;
@@ -600,6 +613,7 @@ int main(void)
         TEST(failure_sticks),
         TEST(failure_in_one_of_many_blocks_sticks),
         TEST(lone_launch_needs_nobody_to_wait),
+        TEST(asking_brings_work_to_its_end),
         TEST(destroy_finishes_pending_work),
         TEST(stops_and_starts_again),
         TEST(settings_are_checked),

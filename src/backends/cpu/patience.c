@@ -105,6 +105,6 @@ uint64_t accel__cpu_doze_ns(uint64_t *out_spin_ticks)
     const uint64_t now = accel__clock_ns();
     if (now + MARGIN_NS >= due)
         return DOZE_NS;
-    *out_spin_ticks = accel__cpu_ticks_of_ns(2 * MARGIN_NS);
+    *out_spin_ticks = 2 * accel__cpu_ticks_of_ns(MARGIN_NS);
     return due - MARGIN_NS - now;
 }

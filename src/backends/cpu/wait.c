@@ -6,6 +6,11 @@
 #include "backends/cpu/queue.h"
 #include "platform/futex.h"
 
+enum {
+    LIMIT = 50, /* times the patience of a caller: the longest that it looks on */
+    MAX_PAUSES = 20
+};
+
 typedef struct sleeper {
     accel__cpu_waiter waiter;
     _Atomic(uint32_t) woken;
@@ -43,11 +48,35 @@ static bool drain(accel__cpu_executor *executor, accel__cpu_queue *queue, uint64
     return false;
 }
 
+/* How long a caller looks on: a moment, and as long as short operations keep passing, within limits. */
+typedef struct watch {
+    uint64_t deadline; /* ticks; 0: begin */
+    uint64_t limit;
+    uint64_t completed;
+    uint32_t pauses; /* between two looks, each of which takes a cache line from the executor */
+} watch;
+
+static bool is_patient(watch *self, accel__cpu_queue *queue)
+{
+    const uint64_t now = accel__cpu_ticks();
+    const uint64_t patience = accel__cpu_caller_patience();
+    const uint64_t completed = atomic_load_explicit(&queue->completed, memory_order_relaxed);
+    if (self->deadline == 0)
+        self->limit = now + LIMIT * patience;
+    if (self->pauses < MAX_PAUSES)
+        self->pauses++;
+    if (self->deadline == 0 || (completed != self->completed && now < self->limit)) {
+        self->deadline = now + patience;
+        self->completed = completed;
+    }
+    return now < self->deadline;
+}
+
 bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help)
 {
     accel__cpu_executor executor = {0};
+    watch looking = {0};
     bool same_process = true;
-    uint64_t deadline = 0;
     while (same_process && !accel__cpu_queue_passed(queue, position)) {
         if (help && accel__cpu_queue_try_claim(queue)) {
             same_process = drain(&executor, queue, position);
@@ -56,16 +85,14 @@ bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help
         } else if (help) {
             accel__cpu_queue_want(queue);
             if (accel__cpu_job_help(&executor, queue)) {
-                deadline = 0; /* there may be more of that soon */
+                looking.deadline = 0; /* there may be more of that soon */
                 continue;
             }
         }
-        const uint64_t now = accel__cpu_ticks();
-        if (deadline == 0)
-            deadline = now + accel__cpu_caller_patience();
-        else if (now >= deadline && same_process)
+        if (same_process && !is_patient(&looking, queue))
             sleep_until(queue, position, help);
-        accel__spin_pause();
+        for (uint32_t pause = 0; pause < looking.pauses; pause++)
+            accel__spin_pause();
     }
     accel__cpu_executor_end(&executor);
     return same_process;
