@@ -1,4 +1,4 @@
-/* drivers.h: steering doubles/driver_backend.h from a test. Unit tests only. */
+/* drivers.h: tells doubles/driver_backend.h what to do, from a test. Unit tests only. */
 #ifndef TESTS_SUPPORT_DRIVERS_H
 #define TESTS_SUPPORT_DRIVERS_H
 
