@@ -85,7 +85,7 @@ bool accel__cpu_queue_wait(accel__cpu_queue *queue, uint64_t position, bool help
         } else if (help) {
             accel__cpu_queue_want(queue);
             if (accel__cpu_job_help(&executor, queue)) {
-                looking.deadline = 0; /* there may be more of that soon */
+                looking = (watch){0}; /* there may be more of that soon */
                 continue;
             }
         }
