@@ -300,7 +300,7 @@ static void run_sizes(accel_device on, bool with_checks)
     {                                                                                              \
         (void)state;                                                                               \
         body = name;                                                                               \
-        test_each_device(#name, run_sizes);                                                               \
+        test_each_device(#name, run_sizes);                                                        \
     }
 
 TEST_OF(reduce)

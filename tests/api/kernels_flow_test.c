@@ -432,7 +432,7 @@ static void vector_shared(accel_device device, bool checks)
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        test_each_device(#name, name);                                                                    \
+        test_each_device(#name, name);                                                             \
     }
 
 TEST_OF(aliased)

@@ -465,7 +465,7 @@ static void bodies(accel_device device, bool checks)
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        test_each_device(#name, name);                                                                    \
+        test_each_device(#name, name);                                                             \
     }
 
 TEST_OF(operators)

@@ -204,7 +204,7 @@ static void last_block(accel_device device, bool checks)
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        test_each_device(#name, name);                                                                    \
+        test_each_device(#name, name);                                                             \
     }
 
 TEST_OF(transpose)
