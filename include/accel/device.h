@@ -65,7 +65,9 @@ ACCEL_API accel_status accel_is_available(accel_backend backend, bool *out_avail
 
 /* accel_current_accelerator (question): the calling thread's current accelerator, as a device without
  * index: what the thread set, else the process default: ACCEL_BACKEND, or else the first available of
- * cuda, hip, xpu, mps, plug-ins, opencl, cpu. The default is frozen at the first use of any device.
+ * cuda, hip, xpu, mps, plug-ins, opencl, cpu (an opencl with nothing but CPUs ranks below cpu). At the
+ * first use of any device the default is fixed: as it was last answered, or, where nobody had asked, as
+ * it is first answered after.
  * `check_available`: also ask whether the accelerator has a device. Where there is none, *out_device
  * is {ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE} and the status OK.
  * Errors: INVALID_ARGUMENT; CANNOT_TELL where no backend has a certain device and one cannot tell;

@@ -28,6 +28,8 @@ static bool table_key_made;
 
 /* The process default once it is fixed; 0 before. */
 static _Atomic(accel_backend) frozen_default;
+static _Atomic(accel_backend) last_default; /* what was found last; 0: nobody has asked */
+static _Atomic(bool) in_use;                /* some backend has started */
 
 static void release_table(void *value)
 {
@@ -121,26 +123,37 @@ static accel_status find_named(const char *name, const char *function, accel__ba
     return ACCEL_OK;
 }
 
+static accel_status find_process_default(const char *function, accel__backend **out_backend)
+{
+    const char *name = accel__environment_get("ACCEL_BACKEND");
+    return name != NULL ? find_named(name, function, out_backend)
+                        : find_default(function, out_backend);
+}
+
+/* Before the first use of a device the default is found anew each time; what was last found is then
+ * fixed. Where nobody has asked by then, the first answer after is fixed: a program that names its
+ * devices shall not wait for drivers of others. */
 static accel_status process_default(const char *function, accel__backend **out_backend)
 {
+    accel_backend none = ACCEL_BACKEND_NONE;
     *out_backend = accel__registry_get(frozen_default);
     if (*out_backend != NULL)
         return ACCEL_OK;
-    const char *name = accel__environment_get("ACCEL_BACKEND");
-    if (name != NULL)
-        return find_named(name, function, out_backend);
-    return find_default(function, out_backend);
+    const accel_status status = find_process_default(function, out_backend);
+    if (status != ACCEL_OK || *out_backend == NULL)
+        return status;
+    atomic_store(&last_default, (*out_backend)->number);
+    if (atomic_load(&in_use))
+        atomic_compare_exchange_strong(&frozen_default, &none, (*out_backend)->number);
+    return ACCEL_OK;
 }
 
-void accel__freeze_default_accelerator(accel__backend *started)
+void accel__freeze_default_accelerator(void)
 {
-    accel__backend *found = NULL;
     accel_backend none = ACCEL_BACKEND_NONE;
-    if (frozen_default != ACCEL_BACKEND_NONE)
-        return;
-    if (process_default("accel_current_accelerator", &found) == ACCEL_OK)
-        atomic_compare_exchange_strong(&frozen_default, &none,
-                                       found != NULL ? found->number : started->number);
+    atomic_store(&in_use, true);
+    if (last_default != ACCEL_BACKEND_NONE)
+        atomic_compare_exchange_strong(&frozen_default, &none, last_default);
 }
 
 accel_status accel__current_backend(const char *function, accel__backend **out_backend)

@@ -12,8 +12,9 @@ int32_t accel__current_index(accel_backend backend);
  * none. UNAVAILABLE: ACCEL_BACKEND names what cannot be used. */
 accel_status accel__current_backend(const char *function, accel__backend **out_backend);
 
-/* Called at each start: the first one fixes the process default as it is then. */
-void accel__freeze_default_accelerator(accel__backend *started);
+/* Called at each start: from the first one on the process default is fixed (accel_current_accelerator).
+ * Asks nobody. */
+void accel__freeze_default_accelerator(void);
 
 /* The thread's current stream of a device (lent), else its default stream. */
 accel_stream *accel__current_stream(accel__device *device);

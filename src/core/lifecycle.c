@@ -96,7 +96,7 @@ static accel_status start(accel__backend *backend, const char *function)
         return status;
     accel__inventory_freeze(backend, inventory);
     backend->started_generation = accel__generation();
-    accel__freeze_default_accelerator(backend);
+    accel__freeze_default_accelerator();
     accel__log(ACCEL_LOG_LEVEL_INFO, backend->table.name, "started with %d device%s", count,
                count == 1 ? "" : "s");
     return ACCEL_OK;
