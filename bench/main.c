@@ -15,10 +15,9 @@
 #define MAX_REPEAT 10000
 
 /* The first one needs a process in which nothing has started. */
-static const bench_topic *const topics[] = {&bench_topic_start,  &bench_topic_launch,
-                                            &bench_topic_events, &bench_topic_copies,
-                                            &bench_topic_loops,  &bench_topic_barriers,
-                                            &bench_topic_opencl_overhead};
+static const bench_topic *const topics[] = {
+    &bench_topic_start, &bench_topic_launch,   &bench_topic_events,         &bench_topic_copies,
+    &bench_topic_loops, &bench_topic_barriers, &bench_topic_opencl_overhead};
 #define TOPIC_COUNT (sizeof(topics) / sizeof(topics[0]))
 
 static const char usage[] =

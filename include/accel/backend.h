@@ -59,10 +59,10 @@ typedef struct accel_backend_local {
 
 /* A driver that only a helper process may load: one library. */
 typedef struct accel_backend_driver {
-    char name[64];     /* short, unique within the backend: "pocl" */
-    char library[512]; /* what is loaded, as given to dlopen */
-    char source[512];  /* the file that names it; "" where none does */
-    uint64_t key;      /* a hash of what its answer depends on: files' identity and times */
+    char name[64];       /* short, unique within the backend: "pocl" */
+    char library[512];   /* what is loaded, as given to dlopen */
+    char source[512];    /* the file that names it; "" where none does */
+    uint64_t key;        /* a hash of what its answer depends on: files' identity and times */
     accel_reason reason; /* what the files say already (LIBRARY_MISSING, …), else NONE */
     char detail[256];    /* "", or the particulars of the reason */
 } accel_backend_driver;
@@ -71,7 +71,8 @@ typedef struct accel_backend_driver {
 typedef struct accel_backend_found {
     accel_device_info info;
     accel_device_capability capability;
-    int32_t order;   /* devices are listed in this order (GPUs before CPUs), then as drivers report them */
+    int32_t
+        order; /* devices are listed in this order (GPUs before CPUs), then as drivers report them */
     int32_t ordinal; /* the driver's own number of the device */
 } accel_backend_found;
 

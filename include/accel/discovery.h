@@ -72,13 +72,13 @@ typedef struct accel_driver_report {
 
 /* What is known of a backend. */
 typedef struct accel_backend_report {
-    uint32_t struct_size;  /* in */
-    accel_reason reason;   /* NONE where there is a device, or none is to be expected */
-    int32_t device_count;  /* visible and certain */
-    int32_t hidden_count;  /* devices that a variable hides */
+    uint32_t struct_size; /* in */
+    accel_reason reason;  /* NONE where there is a device, or none is to be expected */
+    int32_t device_count; /* visible and certain */
+    int32_t hidden_count; /* devices that a variable hides */
     bool cannot_tell;
-    char source[64];       /* where the answer comes from: "files", "helper", "started" */
-    char variable[64];     /* the variable that hides or disturbs; "" where none does */
+    char source[64];   /* where the answer comes from: "files", "helper", "started" */
+    char variable[64]; /* the variable that hides or disturbs; "" where none does */
     char detail[256];
     uint32_t driver_count; /* accel_backend_get_driver_report */
 } accel_backend_report;
@@ -97,16 +97,17 @@ ACCEL_API accel_status accel_backend_get_driver_report(accel_backend backend, ui
 
 typedef enum accel_fork_verdict {
     ACCEL_FORK_VERDICT_CLEAN = 0, /* a forked child can use every backend */
-    ACCEL_FORK_VERDICT_MAYBE = 1, /* a vendor's library is mapped; nothing shows that it was started */
+    ACCEL_FORK_VERDICT_MAYBE =
+        1, /* a vendor's library is mapped; nothing shows that it was started */
     ACCEL_FORK_VERDICT_SPOILT = 2 /* a driver was started: a child cannot use it */
 } accel_fork_verdict;
 
 typedef struct accel_fork_report {
     uint32_t struct_size; /* in */
     accel_fork_verdict verdict;
-    bool by_accel;       /* accel itself started it; else something else in the process did */
-    char library[256];   /* whose library; "" where none is concerned */
-    char evidence[256];  /* threads, device files, mappings */
+    bool by_accel;      /* accel itself started it; else something else in the process did */
+    char library[256];  /* whose library; "" where none is concerned */
+    char evidence[256]; /* threads, device files, mappings */
 } accel_fork_report;
 
 /* accel_fork_state (question): reads /proc/self only. In a forked child of a process in which accel

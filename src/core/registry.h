@@ -22,8 +22,8 @@ struct accel__backend {
     /* inventory.c. The mutex guards the making of snapshots, probes of drivers included; it is taken
      * with no other lock held. */
     accel__mutex inventory_mutex;
-    accel__inventory *inventories;            /* every snapshot ever made */
-    _Atomic(accel__inventory *) inventory;    /* the one that holds now */
+    accel__inventory *inventories;         /* every snapshot ever made */
+    _Atomic(accel__inventory *) inventory; /* the one that holds now */
 
     /* lifecycle.c */
     _Atomic(uint32_t) phase;              /* generation << 3 | accel__phase */
