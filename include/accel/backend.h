@@ -71,8 +71,7 @@ typedef struct accel_backend_driver {
 typedef struct accel_backend_found {
     accel_device_info info;
     accel_device_capability capability;
-    int32_t
-        order; /* devices are listed in this order (GPUs before CPUs), then as drivers report them */
+    int32_t order;   /* the lower comes first: GPUs before CPUs */
     int32_t ordinal; /* the driver's own number of the device */
 } accel_backend_found;
 

@@ -97,8 +97,7 @@ ACCEL_API accel_status accel_backend_get_driver_report(accel_backend backend, ui
 
 typedef enum accel_fork_verdict {
     ACCEL_FORK_VERDICT_CLEAN = 0, /* a forked child can use every backend */
-    ACCEL_FORK_VERDICT_MAYBE =
-        1, /* a vendor's library is mapped; nothing shows that it was started */
+    ACCEL_FORK_VERDICT_MAYBE = 1, /* a vendor's library is mapped, and nothing else shows */
     ACCEL_FORK_VERDICT_SPOILT = 2 /* a driver was started: a child cannot use it */
 } accel_fork_verdict;
 
