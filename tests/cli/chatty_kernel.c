@@ -37,6 +37,6 @@ static const accel_param params[] = {
 static const accel_cpu_kernel kernels[] = {
     {.name = "chat", .function = run, .params = params, .param_count = 1}};
 
-/* The header's type has the name of the symbol, which C allows only under another one. */
+/* What an object exports. */
 extern const accel_cpu_object accel_cpu_module;
 const accel_cpu_object accel_cpu_module = {ACCEL_CPU_ABI, 1, kernels};
