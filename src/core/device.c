@@ -58,7 +58,7 @@ void accel__backend_ask(accel__backend *backend, accel_backend_probe *out_probe)
         return;
     }
     out_probe->cannot_tell = true;
-    strcpy(out_probe->reason, no_memory);
+    memcpy(out_probe->reason, no_memory, sizeof no_memory);
 }
 
 accel_status accel__fail_cannot_tell(const accel__backend *backend,
