@@ -97,14 +97,18 @@ static callback *take_ready(accel_status *out_status)
     return found;
 }
 
-static void call_ready(callback *ready, accel_status status)
+/* False: the callback forked, and this is the child: nothing here is its own. */
+static bool call_ready(callback *ready, accel_status status)
 {
     accel_stream *stream = ready->stream;
     run(ready, status);
+    if (watch.generation != accel__generation())
+        return false;
     stream->backend->table.event.destroy(ready->event);
     atomic_fetch_sub(&stream->callbacks_pending, 1);
     accel__futex_wake_all(&stream->callbacks_pending);
     discard(ready);
+    return true;
 }
 
 static bool is_empty(void)
@@ -124,7 +128,8 @@ static void *watch_body(void *user)
         accel_status status = ACCEL_OK;
         callback *ready = take_ready(&status);
         if (ready != NULL) {
-            call_ready(ready, status);
+            if (!call_ready(ready, status))
+                return NULL;
             sleep_ns = SLEEP_LEAST_NS;
         } else if (is_empty())
             accel__futex_wait(&watch.added, seen, UINT64_MAX);

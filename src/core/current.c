@@ -115,10 +115,11 @@ static accel_status find_named(const char *name, const char *function, accel__ba
                            "ACCEL_BACKEND names '%.64s', which is no backend; there are: %s", name,
                            names);
     }
-    int32_t count = 0;
-    const accel_status status = accel__backend_count(backend, &count, function);
-    if (count == 0)
-        return status != ACCEL_OK ? status : accel__fail_no_device(backend, function);
+    accel_backend_probe answer;
+    accel__backend_ask(backend, &answer);
+    if (answer.device_count == 0)
+        return answer.cannot_tell ? accel__fail_cannot_tell(backend, &answer, function)
+                                  : accel__fail_no_device(backend, function);
     *out_backend = backend;
     return ACCEL_OK;
 }
@@ -168,15 +169,17 @@ accel_status accel_current_accelerator(bool check_available, accel_device *out_d
         return accel__fail_null(__func__, "out_device");
     *out_device = ACCEL_DEVICE(ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE);
     accel__backend *found = NULL;
-    accel_status status = accel__current_backend(__func__, &found);
-    int32_t count = 1;
-    if (status == ACCEL_OK && found != NULL && check_available)
-        status = accel__backend_count(found, &count, __func__);
-    if (found != NULL && count > 0) {
+    const accel_status status = accel__current_backend(__func__, &found);
+    accel_backend_probe answer = {.device_count = 1};
+    if (status != ACCEL_OK || found == NULL)
+        return status;
+    if (check_available)
+        accel__backend_ask(found, &answer);
+    if (answer.device_count == 0 && answer.cannot_tell)
+        return accel__fail_cannot_tell(found, &answer, __func__);
+    if (answer.device_count > 0)
         *out_device = ACCEL_DEVICE(found->number, ACCEL_INDEX_NONE);
-        status = ACCEL_OK;
-    }
-    return status;
+    return ACCEL_OK;
 }
 
 accel_status accel_set_current_accelerator(accel_backend backend)

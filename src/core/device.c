@@ -121,7 +121,7 @@ static accel_status check_index(accel__backend *backend, int32_t index, const ch
     int32_t count = answer.device_count;
     if (index >= 0 && index < count)
         return ACCEL_OK;
-    if (answer.cannot_tell)
+    if (answer.cannot_tell && index >= 0)
         return accel__fail_cannot_tell(backend, &answer, function);
     if (count == 0 && index >= 0)
         return accel__fail_no_device(backend, function);

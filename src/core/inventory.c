@@ -194,8 +194,6 @@ static bool keep_visible(accel__backend *backend, accel__inventory *made,
     }
     made->summary.device_count = visible;
     made->hidden_count = count - visible;
-    if (made->visible_problem.text[0] != '\0')
-        accel__log(ACCEL_LOG_LEVEL_WARNING, backend->table.name, "%s", made->visible_problem.text);
     return true;
 }
 
@@ -318,7 +316,8 @@ static bool files_are_unchanged(const accel__backend *backend, const accel__inve
         return true;
     uint32_t count = backend->table.drivers.list(drivers, ACCEL__DRIVER_MAX, &summary);
     count = count < ACCEL__DRIVER_MAX ? count : ACCEL__DRIVER_MAX;
-    bool same = count == inventory->answer_count;
+    bool same = count == inventory->answer_count &&
+                (count != 0 || summary.cannot_tell == inventory->summary.cannot_tell);
     for (uint32_t i = 0; i < count && same; i++)
         same = is_same_driver(&inventory->answers[i]->driver, &drivers[i]) &&
                !is_passing(inventory->answers[i]);
@@ -335,7 +334,8 @@ static bool is_fresh(const accel__backend *backend, const accel__inventory *inve
 /* Whether the two say the same, but for when: helpers could not be asked in either. */
 static bool is_repetition(const accel__inventory *made, const accel__inventory *old)
 {
-    bool same = made->stamp == old->stamp && made->answer_count == old->answer_count;
+    bool same = made->stamp == old->stamp && made->answer_count == old->answer_count &&
+                made->summary.cannot_tell == old->summary.cannot_tell;
     for (uint32_t i = 0; i < made->answer_count && same; i++) {
         const accel__answer *now = made->answers[i];
         const accel__answer *before = old->answers[i];
@@ -382,6 +382,16 @@ static uint64_t full_stamp(const accel__backend *backend, uint64_t drivers_stamp
     return stamp;
 }
 
+/* Without a lock: the program's log callback is called. */
+static void say_what_is_wrong(const accel__backend *backend, const accel__inventory *inventory)
+{
+    if (inventory != NULL && inventory->visible_problem.text[0] != '\0')
+        accel__log(ACCEL_LOG_LEVEL_WARNING, backend->table.name, "%s",
+                   inventory->visible_problem.text);
+    if (accel__backend_has_drivers(backend))
+        accel__probe_check_limit();
+}
+
 const accel__inventory *accel__inventory_get(accel__backend *backend)
 {
     if (atomic_load_explicit(&backend->frozen_count, memory_order_acquire) >= 0)
@@ -392,6 +402,7 @@ const accel__inventory *accel__inventory_get(accel__backend *backend)
     if (now != NULL && now->stamp == stamp && is_fresh(backend, now))
         return now;
     accel__mutex_lock(&backend->inventory_mutex);
+    const accel__inventory *newest = backend->inventories;
     if (backend->frozen_count >= 0) {
         now = backend->inventory;
     } else {
@@ -399,7 +410,10 @@ const accel__inventory *accel__inventory_get(accel__backend *backend)
         if (now != NULL)
             backend->inventory = now;
     }
+    const bool is_new = backend->inventories != newest;
     accel__mutex_unlock(&backend->inventory_mutex);
+    if (is_new)
+        say_what_is_wrong(backend, now);
     return now;
 }
 

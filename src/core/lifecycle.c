@@ -16,8 +16,20 @@
 #include "core/options.h"
 #include "platform/futex.h"
 
-/* Bit per backend (number - 1) that this thread is starting or draining. */
+/* Bit per backend (number - 1) that this thread is starting or draining, and the process in which it does:
+ * what a child inherits that was forked inside of a deferred call, it is not doing. */
 static _Thread_local uint32_t starting;
+static _Thread_local uint32_t starting_generation;
+
+static bool is_starting_any(void)
+{
+    return starting != 0 && starting_generation == accel__generation();
+}
+
+static bool is_starting(const accel__backend *backend)
+{
+    return is_starting_any() && (starting & 1u << (backend->number - 1)) != 0;
+}
 
 accel_status accel__fail_in_callback(const char *function)
 {
@@ -78,18 +90,18 @@ static accel_status start(accel__backend *backend, const char *function)
         backend->started_generation = accel__generation();
         return ACCEL_OK;
     }
-    int32_t count = 0;
-    accel_status status = accel__backend_count(backend, &count, function);
-    if (status == ACCEL_OK && count == 0)
-        status = accel__fail_no_device(backend, function);
+    accel_backend_probe answer;
+    accel__backend_ask(backend, &answer);
+    const int32_t count = answer.device_count;
     if (count == 0)
-        return status;
-    backend->touched_generation = accel__generation();
+        return answer.cannot_tell ? accel__fail_cannot_tell(backend, &answer, function)
+                                  : accel__fail_no_device(backend, function);
     const accel__inventory *inventory = accel__inventory_get(backend);
     if (inventory == NULL || inventory->summary.device_count != count)
         return accel__fail(ACCEL_ERROR_START_FAILED, backend->table.name, function,
                            "the environment changed while '%s' started", backend->table.name);
-    status = backend->table.discovery.start(
+    backend->touched_generation = accel__generation();
+    const accel_status status = backend->table.discovery.start(
         accel__backend_has_drivers(backend) ? inventory->selected : NULL,
         accel__backend_has_drivers(backend) ? (uint32_t)count : 0);
     if (status != ACCEL_OK)
@@ -97,8 +109,6 @@ static accel_status start(accel__backend *backend, const char *function)
     accel__inventory_freeze(backend, inventory);
     backend->started_generation = accel__generation();
     accel__freeze_default_accelerator();
-    accel__log(ACCEL_LOG_LEVEL_INFO, backend->table.name, "started with %d device%s", count,
-               count == 1 ? "" : "s");
     return ACCEL_OK;
 }
 
@@ -115,8 +125,11 @@ static accel_status drain(accel__backend *backend)
             accel__futex_wake_all(&backend->phase);
             return ACCEL_OK;
         }
+        const uint32_t generation = accel__generation();
         const accel_status status = first->call(first->device, first->user);
         accel__deallocate(first);
+        if (!accel__generation_is(generation)) /* the call forked, and this is the child */
+            return accel__backend_use_slow(backend, "accel_lazy_call");
         if (status != ACCEL_OK)
             return status;
     }
@@ -125,21 +138,26 @@ static accel_status drain(accel__backend *backend)
 accel_status accel__backend_use_slow(accel__backend *backend, const char *function)
 {
     const uint32_t bit = 1u << (backend->number - 1);
-    if ((starting & bit) != 0)
-        return ACCEL_OK;
     if (accel__backend_is_forked(backend))
         return accel__fail_forked(backend, function);
+    if (is_starting(backend))
+        return ACCEL_OK;
     if (!claim(backend))
         return ACCEL_OK;
-    starting |= bit;
+    starting = is_starting_any() ? starting | bit : bit;
+    starting_generation = accel__generation();
     accel_status status = ACCEL_OK;
-    if (!accel__backend_is_started(backend))
+    const bool starts = !accel__backend_is_started(backend);
+    if (starts)
         status = start(backend, function);
     if (status == ACCEL_OK)
         status = drain(backend);
     starting &= ~bit;
-    if (status != ACCEL_OK)
+    if (status != ACCEL_OK && !accel__backend_is_forked(backend))
         set_phase(backend, ACCEL__PHASE_IDLE);
+    if (starts && status == ACCEL_OK) /* said when nobody waits for this thread any more */
+        accel__log(ACCEL_LOG_LEVEL_INFO, backend->table.name, "started with %d devices",
+                   backend->frozen_count);
     return status;
 }
 
@@ -167,7 +185,7 @@ accel_status accel_initialize(accel_backend backend)
 /* Whether a call made now on this thread runs at once. With the queue's mutex held. */
 static bool runs_now(const accel__backend *backend)
 {
-    return (starting & 1u << (backend->number - 1)) != 0 ||
+    return is_starting(backend) ||
            backend->phase == (accel__generation() << 3 | ACCEL__PHASE_READY);
 }
 

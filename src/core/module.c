@@ -110,11 +110,24 @@ accel_status accel_module_create_from_native(accel_device device, const void *ob
     *out_module = NULL;
     if (object == NULL)
         return accel__fail_null(__func__, "object");
+    if (size == 0)
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__, "the object is empty");
     accel_module *made = NULL;
     accel_status status = begin(device, __func__, &made);
     if (status == ACCEL_OK)
         status = accel__error_met_by(accel__module_load(made, object, size, __func__), __func__);
     return finish(status, made, out_module);
+}
+
+/* Before anything is started. */
+static accel_status check_takes_functions(accel_device device, const char *function)
+{
+    accel__backend *backend = NULL;
+    const accel_status status = accel__backend_resolve(device.backend, function, &backend);
+    if (status != ACCEL_OK || accel__backend_owns(backend, ACCEL__GROUP_FUNCTIONS))
+        return status;
+    return accel__fail(ACCEL_ERROR_UNSUPPORTED, backend->table.name, function,
+                       "'%s' takes no kernels in C functions", backend->table.name);
 }
 
 accel_status accel_module_create_from_functions(accel_device device,
@@ -128,7 +141,9 @@ accel_status accel_module_create_from_functions(accel_device device,
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__, "there are no kernels");
     accel_module *made = NULL;
     accel_native_module *native = NULL;
-    accel_status status = begin(device, __func__, &made);
+    accel_status status = check_takes_functions(device, __func__);
+    if (status == ACCEL_OK)
+        status = begin(device, __func__, &made);
     if (status == ACCEL_OK)
         status = made->device->backend->table.functions.load(made->device->native, kernels,
                                                              kernel_count, &native);

@@ -49,14 +49,18 @@ static void settle_errno(accel__answer *answer, const char *what, int code)
              strerror_r(code, text, sizeof text));
 }
 
-static uint64_t limit_ms(void)
+static bool read_limit(uint64_t *out_limit_ms)
+{
+    return accel__environment_number("ACCEL_PROBE_TIMEOUT_MS", 1, 600000, ACCEL__PROBE_TIMEOUT_MS,
+                                     out_limit_ms);
+}
+
+void accel__probe_check_limit(void)
 {
     uint64_t limit;
-    if (!accel__environment_number("ACCEL_PROBE_TIMEOUT_MS", 1, 600000, ACCEL__PROBE_TIMEOUT_MS,
-                                   &limit))
+    if (!read_limit(&limit))
         accel__log(ACCEL_LOG_LEVEL_WARNING, NULL,
                    "ACCEL_PROBE_TIMEOUT_MS is no number from 1 to 600000: 3000 is used");
-    return limit;
 }
 
 static void start(run *made, const accel__backend *backend, const char *helper, uint64_t limit,
@@ -173,7 +177,8 @@ static void ask(const accel__backend *backend, accel__answer *const answers[], u
     char helper[PATH_SIZE];
     run runs[ACCEL__DRIVER_MAX];
     const bool have_helper = accel__helper_path(helper, sizeof helper);
-    const uint64_t limit = limit_ms();
+    uint64_t limit;
+    (void)read_limit(&limit); /* a wrong one gives the default; accel__probe_check_limit says so */
     const uint64_t deadline_ns = accel__clock_ns() + limit * 1000000u;
     for (uint32_t i = 0; i < count; i++) {
         runs[i] = (run){.answer = answers[i], .descriptor = -1};

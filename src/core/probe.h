@@ -12,4 +12,7 @@
 void accel__probe_drivers(const accel__backend *backend, accel__answer *const answers[],
                           uint32_t count);
 
+/* Logs where ACCEL_PROBE_TIMEOUT_MS has no valid value. Not with a lock held. */
+void accel__probe_check_limit(void);
+
 #endif

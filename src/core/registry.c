@@ -30,14 +30,14 @@ static accel__backend slots[ACCEL__BACKEND_MAX];
 static _Atomic(uint32_t) count;
 static _Atomic(bool) builtins_done;
 
-static accel_status add_locked(const accel_backend_table *table, accel_backend *out_backend)
+static accel_status add_locked(const accel_backend_table *table, uint32_t masked,
+                               accel_backend *out_backend)
 {
     const uint32_t used = count;
     if (used == ACCEL__BACKEND_MAX)
         return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, NULL, __func__,
                            "there is no room for more than %d backends", ACCEL__BACKEND_MAX);
     accel__backend *backend = &slots[used];
-    const uint32_t masked = table != NULL && table->name != NULL ? accel__mask_of(table->name) : 0;
     const accel_status status = accel__table_complete(table, masked, &backend->table,
                                                       &backend->own_groups);
     if (status != ACCEL_OK)
@@ -55,12 +55,21 @@ static accel_status add_locked(const accel_backend_table *table, accel_backend *
     return ACCEL_OK;
 }
 
+/* Outside of the lock: what is wrong with ACCEL_MASK goes to the log callback. */
+static uint32_t mask_of(const accel_backend_table *table)
+{
+    return table != NULL && table->name != NULL ? accel__mask_of(table->name) : 0;
+}
+
 static void add_builtins(void)
 {
+    uint32_t masks[sizeof builtins / sizeof builtins[0]];
+    for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++)
+        masks[i] = mask_of(builtins[i].table());
     accel__mutex_lock(&registry_mutex);
     if (!builtins_done) {
         for (size_t i = count; i < sizeof builtins / sizeof builtins[0]; i++)
-            add_locked(builtins[i].table(), NULL);
+            add_locked(builtins[i].table(), masks[i], NULL);
         builtins_done = true;
     }
     accel__mutex_unlock(&registry_mutex);
@@ -76,8 +85,9 @@ uint32_t accel__registry_count(void)
 accel_status accel__registry_add(const accel_backend_table *table, accel_backend *out_backend)
 {
     accel__registry_count();
+    const uint32_t masked = mask_of(table);
     accel__mutex_lock(&registry_mutex);
-    const accel_status status = add_locked(table, out_backend);
+    const accel_status status = add_locked(table, masked, out_backend);
     accel__mutex_unlock(&registry_mutex);
     return status;
 }

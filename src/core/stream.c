@@ -57,6 +57,16 @@ void accel__stream_init_default(accel_stream *stream, accel__device *device)
     stream->is_default = true;
 }
 
+/* With the device's mutex held. A child that was forked between the two steps of the default stream's
+ * opening finds it listed already. */
+static bool is_listed(const accel_stream *stream)
+{
+    const accel_stream *found = stream->device->streams;
+    while (found != NULL && found != stream)
+        found = found->next;
+    return found != NULL;
+}
+
 /* The default stream's native one, at its first use. */
 static accel_status open_default(accel_stream *stream, const char *function)
 {
@@ -69,11 +79,12 @@ static accel_status open_default(accel_stream *stream, const char *function)
         return status;
     accel__mutex_lock(&device->mutex);
     const bool first = stream->native == NULL;
-    if (first) {
+    if (first && !is_listed(stream)) {
         stream->next = atomic_load(&device->streams);
         device->streams = stream;
-        atomic_store_explicit(&stream->native, native, memory_order_release);
     }
+    if (first)
+        atomic_store_explicit(&stream->native, native, memory_order_release);
     accel__mutex_unlock(&device->mutex);
     if (!first)
         stream->backend->table.stream.destroy(native);

@@ -50,6 +50,7 @@ struct accel__type {
     uint8_t kind;
     uint8_t qualifiers;
     uint8_t space;
+    uint8_t depth;           /* of `base` below this one */
     uint64_t count;          /* lanes of a vector, elements of an array (0: unknown) */
     const accel__type *base; /* of vectors, pointers, arrays */
     accel__record *record;

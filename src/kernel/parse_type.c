@@ -3,6 +3,8 @@
 
 #include "kernel/parse.h"
 
+enum { MOST_TYPE_DEPTH = 100 };
+
 static const struct {
     const char *name;
     uint8_t kind;
@@ -87,8 +89,13 @@ static unsigned split_vector_name(const char *name, size_t size, accel__type_kin
 accel__type *accel__parse_type(accel__parser *parser, accel__type_kind kind,
                                const accel__type *base)
 {
+    const unsigned depth = base != NULL ? base->depth + 1u : 0;
+    if (depth > MOST_TYPE_DEPTH) /* types are walked by recursion */
+        accel__parse_fail_at(parser, accel__parse_peek(parser),
+                             "a type of more than %d pointers and arrays", MOST_TYPE_DEPTH);
     accel__type *type = accel__parse_take(parser, sizeof *type);
     type->kind = (uint8_t)kind;
+    type->depth = (uint8_t)depth;
     type->base = base;
     return type;
 }

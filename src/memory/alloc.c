@@ -35,6 +35,8 @@ static const accel_backend_event *events_of(const accel__use *use)
 static bool use_is_over(const accel__use *use)
 {
     bool done = false;
+    if (use->is_over)
+        return true;
     if (use->mark == NULL || accel__backend_is_forked(use->stream->backend))
         return accel__stream_is_idle(use->stream);
     return events_of(use)->query(use->mark, &done) != ACCEL_OK || done;
@@ -125,17 +127,21 @@ static accel_status from_backend(accel__device *device, const accel_memory_optio
 }
 
 /* When memory is short: what has passed is given back; then what is freed but still in use is waited
- * for; only then does the request fail. */
+ * for; only then does the request fail. A first failure that is made good leaves no record. */
 static accel_status from_backend_or_wait(accel__device *device, const accel_memory_options *options,
                                          size_t size, void **out_pointer)
 {
     collect();
-    accel_status status = from_backend(device, options, size, out_pointer);
-    if (status != ACCEL_ERROR_OUT_OF_MEMORY || waiting == NULL)
-        return status;
-    if (accel__device_synchronize(device, "accel_memory_alloc") == ACCEL_OK && collect())
-        status = from_backend(device, options, size, out_pointer);
-    return status;
+    if (waiting == NULL)
+        return from_backend(device, options, size, out_pointer);
+    accel__error_mute();
+    const accel_status status = from_backend(device, options, size, out_pointer);
+    if (status == ACCEL_ERROR_OUT_OF_MEMORY || status == ACCEL_ERROR_OUT_OF_HOST_MEMORY) {
+        (void)accel__device_synchronize(device, "accel_memory_alloc"); /* a failed stream is over */
+        collect();
+    }
+    accel__error_unmute();
+    return status == ACCEL_OK ? status : from_backend(device, options, size, out_pointer);
 }
 
 static accel_status check_options(accel_memory_options *options, size_t size)
@@ -209,7 +215,8 @@ static void mark_use(accel__use *use)
 {
     const accel_backend_event *event = events_of(use);
     accel_native_stream *native = use->stream->native;
-    if (native == NULL || accel__callback_depth != 0 || accel__stream_is_idle(use->stream) ||
+    use->is_over = accel__stream_is_idle(use->stream);
+    if (native == NULL || accel__callback_depth != 0 || use->is_over ||
         event->create(use->stream->device->native, false, &use->mark) != ACCEL_OK)
         return;
     if (event->record(use->mark, native) != ACCEL_OK) {
@@ -283,8 +290,10 @@ static void add_use(accel__range *range, void *user)
 
 accel_status accel_record_stream(const void *pointer, accel_stream *stream)
 {
+    if (pointer == NULL)
+        return ACCEL_OK;
     accel_status status = accel__resolve_stream(stream, __func__, &stream);
-    if (status != ACCEL_OK || pointer == NULL)
+    if (status != ACCEL_OK)
         return status;
     added_use added = {.made = accel__allocate(sizeof *added.made)};
     if (added.made == NULL)

@@ -8,6 +8,7 @@
 typedef struct accel__use {
     struct accel__use *next;
     accel_stream *stream;     /* counted */
+    bool is_over;             /* the stream was idle at the free */
     accel_native_event *mark; /* recorded at the free; NULL before, or where that failed */
 } accel__use;
 
