@@ -199,8 +199,8 @@ ACCEL_API accel_status accel_get_memory_info(accel_device device, size_t *out_fr
 
 /* accel_synchronize (question): waits until every stream of the device has passed what was queued
  * before the call. Never starts a runtime: OK at once on a device that is not in use. The current
- * device stays. Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, IN_CALLBACK, FORKED, and the first
- * failure that sticks to one of the streams. */
+ * device stays. Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, UNAVAILABLE, CANNOT_TELL,
+ * IN_CALLBACK, FORKED, and the first failure that sticks to one of the streams. */
 ACCEL_API accel_status accel_synchronize(accel_device device);
 
 ACCEL_END_DECLS

@@ -84,7 +84,7 @@ typedef struct accel_backend_report {
 } accel_backend_report;
 
 /* accel_backend_get_report (question): asks as accel_device_count does, and says why.
- * Errors: INVALID_ARGUMENT, NOT_FOUND. CANNOT_TELL is no error here. */
+ * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_HOST_MEMORY. CANNOT_TELL is no error here. */
 ACCEL_API accel_status accel_backend_get_report(accel_backend backend,
                                                 accel_backend_report *out_report);
 

@@ -49,7 +49,8 @@ ACCEL_API accel_status accel_event_synchronize(accel_event *event);
 ACCEL_API accel_status accel_event_elapsed_time(accel_event *start, accel_event *end,
                                                 double *out_milliseconds);
 
-/* Questions. The device has no index until the event is bound. */
+/* accel_event_get_device (question): the device has no index until the event is bound. Errors:
+ * INVALID_ARGUMENT. */
 ACCEL_API accel_status accel_event_get_device(const accel_event *event, accel_device *out_device);
 
 /* accel_event_get_native_handle (use): the backend's own event, lent until the next record.

@@ -41,7 +41,9 @@ typedef struct accel_lazy_options {
 
 /* accel_lazy_call (deferred): runs `call` at once where the backend has started (and returns what it
  * returns), else queues it. Calls run outside of all locks, on the thread that starts the backend, and
- * may call accel, accel_lazy_call included (which then runs at once). `options` may be NULL.
+ * may call accel, accel_lazy_call included (which then runs at once). Other threads that use the
+ * backend wait meanwhile: a call must not wait for them, nor for the start of another backend whose
+ * own deferred calls wait for this one. `options` may be NULL.
  * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_HOST_MEMORY, and what the call returns.
  * Any thread; fork: harmless, a child has the queue as it was. */
 ACCEL_API accel_status accel_lazy_call(accel_backend backend, accel_deferred_call call, void *user,

@@ -37,7 +37,8 @@ ACCEL_API accel_status accel_stream_create(accel_device device, const accel_stre
 ACCEL_API void accel_stream_retain(accel_stream *stream);
 ACCEL_API void accel_stream_release(accel_stream *stream);
 
-/* accel_stream_default (question): lends the device's default stream. Starts nothing. */
+/* accel_stream_default (question): lends the device's default stream. Starts nothing. Errors:
+ * INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL, UNAVAILABLE, OUT_OF_HOST_MEMORY. */
 ACCEL_API accel_status accel_stream_default(accel_device device, accel_stream **out_stream);
 
 /* accel_current_stream (question): lends the calling thread's current stream of `device`: what the
@@ -47,7 +48,7 @@ ACCEL_API accel_status accel_current_stream(accel_device device, accel_stream **
 
 /* accel_set_stream (question): makes `stream` the thread's current stream of its device, that device
  * the current one and its backend the current accelerator. The thread keeps the stream alive.
- * Errors: INVALID_ARGUMENT for NULL; nothing has changed then. */
+ * Errors: INVALID_ARGUMENT for NULL, OUT_OF_HOST_MEMORY; nothing has changed then. */
 ACCEL_API accel_status accel_set_stream(accel_stream *stream);
 
 /* A scope for C: torch's `with stream:`. At its end the previous device, that device's previous
@@ -62,14 +63,15 @@ typedef struct accel_stream_scope {
     bool active;
 } accel_stream_scope;
 
-/* accel_stream_scope_begin (question). Errors: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, UNAVAILABLE; the
- * scope is inactive then, and ending it does nothing. */
+/* accel_stream_scope_begin (question). Errors: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY, UNAVAILABLE,
+ * CANNOT_TELL; the scope is inactive then, and ending it does nothing. */
 ACCEL_API accel_status accel_stream_scope_begin(accel_stream *stream,
                                                 accel_stream_scope *out_scope);
 ACCEL_API void accel_stream_scope_end(accel_stream_scope *scope);
 
 /* Questions about a stream. `accel_stream_id`: unique in the process; 0 for a default stream; two
- * streams are the same exactly when device and id are. `priority`: the effective one. */
+ * streams are the same exactly when device and id are. `priority`: the effective one. Errors:
+ * INVALID_ARGUMENT. Any thread; fork: harmless. */
 ACCEL_API accel_status accel_stream_get_device(const accel_stream *stream,
                                                accel_device *out_device);
 ACCEL_API accel_status accel_stream_get_id(const accel_stream *stream, uint64_t *out_id);
@@ -91,7 +93,7 @@ ACCEL_API accel_status accel_stream_synchronize(accel_stream *stream);
 ACCEL_API accel_status accel_stream_wait_event(accel_stream *stream, accel_event *event);
 
 /* accel_stream_wait_stream (use): work queued on `stream` from now on starts after what is queued on
- * `other` now. Errors as above. */
+ * `other` now. Blocks the caller only between backends, as above. Errors as above. */
 ACCEL_API accel_status accel_stream_wait_stream(accel_stream *stream, accel_stream *other);
 
 /* Called on some thread once the work before it has passed. It must not queue or wait for work: such
