@@ -153,9 +153,55 @@ static accel_status resolve_stream(const accel_kernel *kernel, accel_stream **st
                        (*stream)->device->id.index, (*stream)->backend->table.name);
 }
 
-accel_status accel_kernel_launch(accel_kernel *kernel, accel_stream *stream,
-                                 const accel_launch_shape *shape, const accel_kernel_arg *args,
-                                 uint32_t arg_count)
+/* ---- the usual launch ---- */
+
+/* The checks above in as few instructions as they take where nothing is wrong: a launch has a budget.
+ * What one of these refuses is looked at again, and described, the slow way. */
+
+static inline bool is_plain_block(const accel_kernel *kernel, const uint32_t block[3])
+{
+    const accel_device_capability *limits = &kernel->device->capability;
+    return block[0] - 1 < limits->max_block[0] && block[1] - 1 < limits->max_block[1] &&
+           block[2] - 1 < limits->max_block[2] && kernel->facts.required_block[0] == 0 &&
+           (uint64_t)block[0] * block[1] <= limits->max_block_items &&
+           (uint64_t)block[0] * block[1] * block[2] <= limits->max_block_items;
+}
+
+static inline bool is_plain_grid(const accel_kernel *kernel, const uint64_t grid[3])
+{
+    const accel_device_capability *limits = &kernel->device->capability;
+    uint64_t blocks;
+    return grid[0] - 1 < limits->max_grid[0] && grid[1] - 1 < limits->max_grid[1] &&
+           grid[2] - 1 < limits->max_grid[2] &&
+           !__builtin_mul_overflow(grid[0], grid[1], &blocks) &&
+           !__builtin_mul_overflow(blocks, grid[2], &blocks) && blocks <= limits->max_grid_blocks;
+}
+
+/* Values and pointers that are few enough to fit in any case. */
+static inline bool are_plain_arguments(const accel_kernel *kernel, const accel_kernel_arg *args,
+                                       uint32_t arg_count)
+{
+    const accel_param *params = kernel->facts.params;
+    size_t bytes = 0;
+    if (!kernel->facts.has_signature || kernel->facts.param_count != arg_count ||
+        (args == NULL && arg_count != 0))
+        return false;
+    for (uint32_t i = 0; i < arg_count; i++) {
+        const bool is_pointer = args[i].kind == ACCEL_KERNEL_ARG_KIND_POINTER;
+        if ((int)args[i].kind != (int)params[i].kind ||
+            !(is_pointer || (args[i].kind == ACCEL_KERNEL_ARG_KIND_VALUE && args[i].data != NULL &&
+                             args[i].size == params[i].size)))
+            return false;
+        bytes += params[i].size | sizeof(void *);
+    }
+    return bytes <= ACCEL_KERNEL_ARGS_MAX_SIZE;
+}
+
+__attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *kernel,
+                                                                accel_stream *stream,
+                                                                const accel_launch_shape *shape,
+                                                                const accel_kernel_arg *args,
+                                                                uint32_t arg_count)
 {
     accel_native_stream *native = NULL;
     bool empty = false;
@@ -177,4 +223,19 @@ accel_status accel_kernel_launch(accel_kernel *kernel, accel_stream *stream,
         return status;
     return kernel->backend->table.kernel.launch(native, kernel->facts.function, shape, args,
                                                 arg_count);
+}
+
+accel_status accel_kernel_launch(accel_kernel *kernel, accel_stream *stream,
+                                 const accel_launch_shape *shape, const accel_kernel_arg *args,
+                                 uint32_t arg_count)
+{
+    accel_native_stream *native = NULL;
+    if (accel__handle_is_live(kernel, ACCEL__HANDLE_KERNEL) &&
+        accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) && shape != NULL &&
+        stream->device == kernel->device && is_plain_block(kernel, shape->block) &&
+        is_plain_grid(kernel, shape->grid) && are_plain_arguments(kernel, args, arg_count) &&
+        accel__stream_is_ready(stream, &native))
+        return kernel->backend->table.kernel.launch(native, kernel->facts.function, shape, args,
+                                                    arg_count);
+    return launch_slow(kernel, stream, shape, args, arg_count);
 }
