@@ -49,8 +49,8 @@ typedef struct accel_cpu_object {
 /* accel_module_create_from_functions (use): a module from C functions of the program. The table and
  * the functions are lent: they must live until the module is gone and its launches have passed.
  * Errors: INVALID_ARGUMENT (NULL, no name, no function, a parameter without kind or size, two kernels
- * of one name), UNSUPPORTED where
- * `device` is of a backend whose kernels are no C functions. Any thread; fork: a use. */
+ * of one name); UNSUPPORTED, before anything is started, where `device` is of a backend whose kernels
+ * are no C functions. Any thread; fork: a use. */
 ACCEL_API accel_status accel_module_create_from_functions(accel_device device,
                                                           const accel_cpu_kernel *kernels,
                                                           uint32_t kernel_count,
