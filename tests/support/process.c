@@ -33,9 +33,20 @@ void test_nap_ms(unsigned milliseconds)
     nanosleep(&pause, NULL);
 }
 
+/* AddressSanitizer's allocator has locks of its own, which a child inherits as they are at the fork. A thread
+ * that is just starting holds one for a while (the sanitizer asks where its stack lies, and allocates for it), and a
+ * child forked then waits for ever at the start of its own first thread. */
+static void let_threads_start(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    test_nap_ms(30);
+#endif
+}
+
 pid_t test_child_start(int (*body)(void *user), void *user)
 {
     fflush(NULL);
+    let_threads_start();
     const pid_t child = fork();
     if (child == 0)
         _exit(body(user) & 0xff);
