@@ -4,9 +4,9 @@
 #define ACCEL_KERNEL_SOURCE_BUILD_H
 
 #include "core/module.h"
-#include "kernel/cache.h"
-#include "kernel/preprocess.h"
-#include "kernel/program.h"
+#include "kernel/cache/cache.h"
+#include "kernel/preprocess/preprocess.h"
+#include "kernel/tree/program.h"
 
 /* One build. Lives on the stack of a public function; the first block is filled by it, the rest zeroed.
  * The device is in use. */

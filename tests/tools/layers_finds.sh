@@ -12,7 +12,7 @@ printf '#include <accel/status.h>\n#include "base/text.h"\n' > "$tree/base/text.
 printf '#include "base/text.h"\n/* #include "core/device.h" */\n' > "$tree/platform/thread.c"
 printf '#include "accel_backend_list.h"\n// names "one"\nconst char *s = "one of";\n' \
     > "$tree/core/registry.c"
-printf '#include "core/device.h"\n#include "kernel/token.h"\n' > "$tree/kernel/token.c"
+printf '#include "core/device.h"\n#include "kernel/lex/token.h"\n' > "$tree/kernel/token.c"
 printf '#include "backends/one/pool.h"\n#include "platform/thread.h"\n' > "$tree/backends/one/pool.c"
 "$check" "$tree" || { echo "a clean tree was refused" >&2; exit 1; }
 
@@ -28,12 +28,12 @@ finds() {
 }
 finds base/bad.c '#include "platform/thread.h"'
 finds platform/bad.c '#include "core/device.h"'
-finds core/bad.c '#include "kernel/token.h"'
+finds core/bad.c '#include "kernel/lex/token.h"'
 finds core/bad.h '  #  include "backends/one/pool.h"'
 finds core/bad.c 'static const char *name = "one";'
 finds core/bad.c 'const accel_backend_table *table = accel__backend_cpu();'
 finds core/bad.c '/* fine */ static const char *name = "cuda"; /* "" */'
-finds memory/bad.c '#include "kernel/token.h"'
+finds memory/bad.c '#include "kernel/lex/token.h"'
 finds backends/one/bad.c '#include "backends/two/pool.h"'
 finds backends/one/bad.c '#include "core/device.h"'
 finds backends/one/bad.c '#include "accel_backend_list.h"'

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/allocate.h"
-#include "kernel/cache.h"
-#include "kernel/cache_internal.h"
+#include "kernel/cache/cache.h"
+#include "kernel/cache/internal.h"
 #include "support/check.h"
 #include "support/process.h"
 

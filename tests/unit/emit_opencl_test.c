@@ -3,7 +3,7 @@
 #include "unit/program_support.h"
 
 #include "base/allocate.h"
-#include "kernel/emit_opencl.h"
+#include "kernel/emit_opencl/emit_opencl.h"
 
 /* The text; "" where the source is refused. */
 static accel__text emit(const char *source, bool offsets)

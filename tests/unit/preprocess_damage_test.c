@@ -1,7 +1,7 @@
 /* preprocess_damage_test.c: sources that explode, are damaged at random, or meet a lack of memory: an
  * error, never a crash, a leak or a wrong unit. */
 #include "base/allocate.h"
-#include "kernel/preprocess_internal.h"
+#include "kernel/preprocess/internal.h"
 #include "unit/preprocess_support.h"
 
 /* ---- limits ---- */

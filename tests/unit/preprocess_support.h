@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/preprocess.h"
+#include "kernel/preprocess/preprocess.h"
 #include "support/check.h"
 
 typedef struct run {

@@ -2,8 +2,8 @@
 #ifndef TESTS_UNIT_PROGRAM_SUPPORT_H
 #define TESTS_UNIT_PROGRAM_SUPPORT_H
 
-#include "kernel/preprocess.h"
-#include "kernel/program.h"
+#include "kernel/preprocess/preprocess.h"
+#include "kernel/tree/program.h"
 #include "support/check.h"
 
 typedef struct translation {

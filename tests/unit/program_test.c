@@ -2,7 +2,7 @@
  * line, limits. What accepted sources compute is tested by tests/api/kernels_*_test.c. */
 #include <stdlib.h>
 
-#include "kernel/builtins.h"
+#include "kernel/check/builtins.h"
 #include "unit/program_support.h"
 
 static void check_param(const accel_param *param, const char *name, accel_param_kind kind,

@@ -1,0 +1,28 @@
+/* prelude_vector.c: vector types, as C text. */
+#include "kernel/emit_cpu/prelude.h"
+
+const char accel__prelude_vector[] =
+    "#ifndef __clang__\n"
+    "#pragma GCC diagnostic ignored \"-Wpsabi\"\n"
+    "#endif\n"
+    "#define ACCEL_VECTOR_OF(T, S, N, ...) \\\n"
+    "    typedef T accel_##S##x##N __attribute__((vector_size(N * sizeof(T)))); \\\n"
+    "    ACCEL_F accel_##S##x##N accel_splat_##S##x##N(T s) { return "
+    "(accel_##S##x##N){__VA_ARGS__}; }\n"
+    "#define ACCEL_VECTOR(T, S) \\\n"
+    "    ACCEL_VECTOR_OF(T, S, 2, s, s) \\\n"
+    "    ACCEL_VECTOR_OF(T, S, 4, s, s, s, s) \\\n"
+    "    ACCEL_VECTOR_OF(T, S, 8, s, s, s, s, s, s, s, s) \\\n"
+    "    ACCEL_VECTOR_OF(T, S, 16, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s) \\\n"
+    "    typedef accel_##S##x4 accel_##S##x3; \\\n"
+    "    ACCEL_F accel_##S##x3 accel_splat_##S##x3(T s) { return (accel_##S##x3){s, s, s, s}; }\n"
+    "ACCEL_VECTOR(signed char, i8)\n"
+    "ACCEL_VECTOR(unsigned char, u8)\n"
+    "ACCEL_VECTOR(short, i16)\n"
+    "ACCEL_VECTOR(unsigned short, u16)\n"
+    "ACCEL_VECTOR(int, i32)\n"
+    "ACCEL_VECTOR(unsigned, u32)\n"
+    "ACCEL_VECTOR(long, i64)\n"
+    "ACCEL_VECTOR(unsigned long, u64)\n"
+    "ACCEL_VECTOR(float, f32)\n"
+    "ACCEL_VECTOR(double, f64)\n";
