@@ -306,11 +306,17 @@ static void test_the_cpu_waits_for_the_mock(void **state)
 
 /* ---- the stand-ins ---- */
 
+static const char *no_work(const accel_cpu_launch *launch, uint64_t first, uint64_t last)
+{
+    (void)launch, (void)first, (void)last;
+    return NULL;
+}
+
 static void test_what_the_mock_lacks_is_unsupported(void **state)
 {
     (void)state;
     const accel_event_options timed = {.struct_size = sizeof timed, .enable_timing = true};
-    const accel_cpu_kernel table = {.name = "x", .function = NULL};
+    const accel_cpu_kernel table = {.name = "x", .function = no_work};
     accel_event *event = NULL;
     accel_module *module = NULL;
     void *handle = NULL;
@@ -318,10 +324,8 @@ static void test_what_the_mock_lacks_is_unsupported(void **state)
           "accel_event_create");
     FAILS(accel_stream_get_native_handle(on_mock, &handle), ACCEL_ERROR_UNSUPPORTED,
           "accel_stream_get_native_handle");
-    const accel_status status = accel_module_create_from_functions(mock_device(0), &table, 1,
-                                                                   &module);
-    assert_true(status == ACCEL_ERROR_MISMATCH || status == ACCEL_ERROR_UNSUPPORTED ||
-                status == ACCEL_ERROR_INVALID_ARGUMENT);
+    FAILS(accel_module_create_from_functions(mock_device(0), &table, 1, &module),
+          ACCEL_ERROR_UNSUPPORTED, "accel_module_create_from_functions");
     assert_null(module);
     OK(accel_event_create(mock_device(0), NULL, &event));
     OK(accel_event_record(event, on_mock));
