@@ -10,6 +10,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "core/capture.h"
 #include "core/current.h"
 #include "core/device.h"
 #include "platform/futex.h"
@@ -222,7 +223,16 @@ accel_status accel_stream_add_callback(accel_stream *stream, accel_stream_callba
     if (status == ACCEL_OK && callback_call == NULL)
         status = accel__fail_null(__func__, "callback");
     if (status == ACCEL_OK)
-        status = accel__stream_use(stream, __func__, &native);
+        status = accel__check_callback(__func__);
+    if (status != ACCEL_OK)
+        return status;
+    accel__capture *capture = accel__capture_of(stream);
+    if (capture != NULL) {
+        status = capture->ops->callback(capture, stream, callback_call, user);
+        accel__capture_release(capture);
+        return status;
+    }
+    status = accel__stream_use(stream, __func__, &native);
     if (status != ACCEL_OK)
         return status;
     callback *made = accel__allocate(sizeof *made);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/capture.h"
 #include "core/current.h"
 #include "core/pointers.h"
 #include "core/staging.h"
@@ -119,10 +120,29 @@ static accel_status copy_across(accel_stream *stream, accel_native_stream *nativ
     return accel__staging_copy(stream, to, from, copy, function);
 }
 
+/* Takes over the caller's count of the capture. */
+static accel_status copy_captured(accel__capture *capture, accel_stream *stream,
+                                  const side *destination, const side *source,
+                                  const accel_backend_copy *copy, const char *function)
+{
+    const accel__captured_copy captured = {
+        .copy = *copy,
+        .to = is_device(destination) ? destination->range.device : NULL,
+        .from = is_device(source) ? source->range.device : NULL,
+        .function = function,
+    };
+    const accel_status status = capture->ops->copy(capture, stream, &captured);
+    accel__capture_release(capture);
+    return status;
+}
+
 static accel_status queue_copy(accel_stream *stream, side *destination, side *source,
                                const accel_backend_copy *copy, const char *function)
 {
     accel_native_stream *native = NULL;
+    accel__capture *capture = accel__capture_of(stream);
+    if (capture != NULL)
+        return copy_captured(capture, stream, destination, source, copy, function);
     const accel_status status = accel__stream_use(stream, function, &native);
     if (status != ACCEL_OK)
         return status;
@@ -229,8 +249,15 @@ accel_status accel_fill(void *destination, const void *pattern, size_t pattern_s
                            "the destination is not memory of accel_memory_alloc");
     if (status == ACCEL_OK)
         status = choose_stream(stream, &to, NULL, __func__, &stream);
-    if (status == ACCEL_OK)
-        status = accel__stream_use(stream, __func__, &native);
+    if (status != ACCEL_OK)
+        return status;
+    accel__capture *capture = accel__capture_of(stream);
+    if (capture != NULL) {
+        status = capture->ops->fill(capture, stream, destination, pattern, pattern_size, size);
+        accel__capture_release(capture);
+        return status;
+    }
+    status = accel__stream_use(stream, __func__, &native);
     if (status != ACCEL_OK)
         return status;
     return stream->backend->table.memory.fill(native, destination, pattern, pattern_size, size);

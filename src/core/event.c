@@ -5,6 +5,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "core/capture.h"
 #include "core/current.h"
 #include "core/options.h"
 
@@ -141,7 +142,21 @@ static accel_status bind(accel_event *event, accel_stream *stream)
     return status;
 }
 
-/* Any record: the first one, one on the current stream, one that fails. */
+/* Takes over the caller's count of the capture. */
+static accel_status record_captured(accel__capture *capture, accel_event *event,
+                                    accel_stream *stream)
+{
+    accel_status status = accel__check_callback("accel_event_record");
+    if (status == ACCEL_OK && (event->backend != stream->backend ||
+                               (event->device != NULL && event->device != stream->device)))
+        status = mismatch(event, stream);
+    if (status == ACCEL_OK)
+        status = capture->ops->record(capture, stream, event);
+    accel__capture_release(capture);
+    return status;
+}
+
+/* Any record: the first one, one on the current stream, one that is captured, one that fails. */
 __attribute__((noinline, cold)) static accel_status record_slow(accel_event *event,
                                                                 accel_stream *stream)
 {
@@ -158,8 +173,12 @@ __attribute__((noinline, cold)) static accel_status record_slow(accel_event *eve
         status = accel__stream_check(stream, function);
     if (status == ACCEL_OK && event->native != NULL && event->device != stream->device)
         status = mismatch(event, stream);
-    if (status == ACCEL_OK)
-        status = accel__stream_use(stream, function, &native_stream);
+    if (status != ACCEL_OK)
+        return status;
+    accel__capture *capture = accel__capture_of(stream);
+    if (capture != NULL)
+        return record_captured(capture, event, stream);
+    status = accel__stream_use(stream, function, &native_stream);
     if (status == ACCEL_OK && event->native == NULL)
         status = bind(event, stream);
     if (status == ACCEL_OK && event->device != stream->device) /* another thread bound it */
@@ -167,7 +186,7 @@ __attribute__((noinline, cold)) static accel_status record_slow(accel_event *eve
     if (status == ACCEL_OK)
         status = event->backend->table.event.record(event->native, native_stream);
     if (status == ACCEL_OK)
-        atomic_store_explicit(&event->recorded, true, memory_order_release);
+        accel__capture_event_recorded(event);
     return status;
 }
 
@@ -191,6 +210,20 @@ accel_status accel_event_record(accel_event *event, accel_stream *stream)
 
 /* ---- questions and waits ---- */
 
+static accel_status refuse_captured(accel_event *event, const char *function)
+{
+    accel__capture *capture = accel__capture_of_event(event);
+    if (capture == NULL)
+        return ACCEL_OK;
+    const accel_status status = capture->ops->refuse(
+        capture, function,
+        "the event was recorded in the capture, and passes only when the graph is replayed: end "
+        "the "
+        "capture first");
+    accel__capture_release(capture);
+    return status;
+}
+
 __attribute__((noinline, cold)) static accel_status query_slow(accel_event *event, bool *out_done)
 {
     static const char function[] = "accel_event_query";
@@ -199,6 +232,8 @@ __attribute__((noinline, cold)) static accel_status query_slow(accel_event *even
     *out_done = false;
     bool done = true;
     accel_status status = check_usable(event, function);
+    if (status == ACCEL_OK)
+        status = refuse_captured(event, function);
     if (status == ACCEL_OK && is_recorded(event))
         status = event->backend->table.event.query(event->native, &done);
     *out_done = status == ACCEL_OK && done;
@@ -220,16 +255,44 @@ accel_status accel_event_synchronize(accel_event *event)
     accel_status status = check_usable(event, __func__);
     if (status == ACCEL_OK)
         status = accel__check_callback(__func__);
+    if (status == ACCEL_OK)
+        status = refuse_captured(event, __func__);
     return status == ACCEL_OK && is_recorded(event)
                ? event->backend->table.event.synchronize(event->native)
                : status;
 }
 
+/* A wait that is part of a capture: by its event, which makes the stream join, or by its stream.
+ * *out_done: there was one. */
+static accel_status wait_captured(accel_stream *stream, accel_event *event, const char *function,
+                                  bool *out_done)
+{
+    accel__capture *capture = accel__capture_of_event(event);
+    *out_done = capture != NULL;
+    if (capture == NULL && is_recorded(event)) /* else there is nothing to wait for */
+        return accel__capture_refuse_stream(stream, function,
+                                            "the event was recorded outside of the capture: record "
+                                            "it on a stream of the capture, or "
+                                            "wait for it before the capture begins");
+    if (capture == NULL)
+        return ACCEL_OK;
+    const accel_status status = capture->ops->wait(capture, stream, event, function);
+    accel__capture_release(capture);
+    return status;
+}
+
 accel_status accel__stream_wait(accel_stream *stream, accel_event *event, const char *function)
 {
     accel_native_stream *native = NULL;
+    bool done = false;
     accel_status status = check_usable(event, function);
     if (status == ACCEL_OK)
+        status = accel__check_callback(function);
+    if (status == ACCEL_OK)
+        status = wait_captured(stream, event, function, &done);
+    if (status != ACCEL_OK || done)
+        return status;
+    if (stream->capture == NULL)
         status = accel__stream_use(stream, function, &native);
     if (status != ACCEL_OK || !is_recorded(event))
         return status;
@@ -290,6 +353,10 @@ accel_status accel_event_elapsed_time(accel_event *start, accel_event *end,
     accel_status status = check_usable(start, __func__);
     if (status == ACCEL_OK)
         status = check_usable(end, __func__);
+    if (status == ACCEL_OK)
+        status = refuse_captured(start, __func__);
+    if (status == ACCEL_OK)
+        status = refuse_captured(end, __func__);
     if (status == ACCEL_OK)
         status = check_pair(start, end);
     if (status != ACCEL_OK || start == end)

@@ -14,7 +14,9 @@ struct accel_event {
     accel__mutex mutex; /* guards the first record; a leaf but for the driver's create */
     _Atomic(accel__device *) device; /* NULL until bound */
     _Atomic(accel_native_event *) native;
-    _Atomic(bool) recorded;
+    _Atomic(bool) recorded;                   /* false, too, while `capture` is set */
+    _Atomic(struct accel__capture *) capture; /* capture.c: where it was recorded last */
+    bool recorded_before;                     /* `recorded`, before `capture` was set */
 };
 
 /* accel_stream_wait_event under another name for messages. */

@@ -1,6 +1,7 @@
 /* launch.c: the way of a launch through the core: look at the shape, look at the arguments, hand it to
  * the backend. No lock, no allocation. */
 #include "base/error.h"
+#include "core/capture.h"
 #include "core/current.h"
 #include "core/module.h"
 
@@ -197,6 +198,18 @@ static inline bool are_plain_arguments(const accel_kernel *kernel, const accel_k
     return bytes <= ACCEL_KERNEL_ARGS_MAX_SIZE;
 }
 
+/* Takes over the caller's count of the capture. `arg_count` UINT32_MAX: nothing runs. */
+static accel_status launch_captured(accel__capture *capture, accel_kernel *kernel,
+                                    accel_stream *stream, const accel_launch_shape *shape,
+                                    const accel_kernel_arg *args, uint32_t arg_count)
+{
+    accel_status status = accel__check_callback(function);
+    if (status == ACCEL_OK && arg_count != UINT32_MAX)
+        status = capture->ops->launch(capture, stream, kernel, shape, args, arg_count);
+    accel__capture_release(capture);
+    return status;
+}
+
 __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *kernel,
                                                                 accel_stream *stream,
                                                                 const accel_launch_shape *shape,
@@ -217,8 +230,13 @@ __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *ke
         status = check_grid(kernel, shape->grid, &empty);
     if (status == ACCEL_OK)
         status = check_arguments(kernel, args, arg_count);
-    if (status == ACCEL_OK)
-        status = accel__stream_use(stream, function, &native);
+    if (status != ACCEL_OK)
+        return status;
+    accel__capture *capture = accel__capture_of(stream);
+    if (capture != NULL)
+        return launch_captured(capture, kernel, stream, shape, args,
+                               empty ? UINT32_MAX : arg_count);
+    status = accel__stream_use(stream, function, &native);
     if (status != ACCEL_OK || empty)
         return status;
     return kernel->backend->table.kernel.launch(native, kernel->facts.function, shape, args,

@@ -9,6 +9,7 @@
 #include "base/allocate.h"
 #include "base/error.h"
 #include "core/callback.h"
+#include "core/capture.h"
 #include "core/current.h"
 #include "core/device.h"
 #include "core/event.h"
@@ -102,7 +103,9 @@ accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
     else if (status == ACCEL_OK) /* inherited, and it survives: the backend starts anew here */
         status = accel__device_use(stream->device, function);
     if (status == ACCEL_OK)
-        stream->generation = accel__generation();
+        status = accel__capture_refuse_stream(stream, function, "it is no work of a stream");
+    if (status == ACCEL_OK)
+        accel__capture_publish_generation(stream);
     *out_native = stream->native;
     return status;
 }
@@ -249,6 +252,10 @@ void accel_stream_release(accel_stream *stream)
 
 /* ---- waits ---- */
 
+/* Why a stream that captures is not waited for. */
+static const char is_not_run[] =
+    "what is captured does not run before the graph is replayed: end the capture first";
+
 static accel_status synchronize(accel_stream *stream)
 {
     accel_native_stream *native = stream->native;
@@ -274,7 +281,9 @@ accel_status accel__device_synchronize(accel__device *device, const char *functi
 {
     if (accel__backend_is_forked(device->backend))
         return accel__fail_forked(device->backend, function);
-    accel_status first = ACCEL_OK;
+    accel_status first = accel__capture_refuse_device(device, function);
+    if (first != ACCEL_OK)
+        return first;
     accel_stream *stream = next_retained(device, NULL);
     while (stream != NULL) {
         const accel_status status = synchronize(stream);
@@ -300,6 +309,8 @@ accel_status accel_stream_synchronize(accel_stream *stream)
     accel_status status = accel__resolve_stream(stream, __func__, &stream);
     if (status == ACCEL_OK)
         status = accel__check_callback(__func__);
+    if (status == ACCEL_OK)
+        status = accel__capture_refuse_stream(stream, __func__, is_not_run);
     if (status == ACCEL_OK && accel__backend_is_forked(stream->backend))
         status = accel__fail_forked(stream->backend, __func__);
     return status == ACCEL_OK ? synchronize(stream) : status;
@@ -311,6 +322,8 @@ accel_status accel_stream_query(accel_stream *stream, bool *out_done)
         return accel__fail_null(__func__, "out_done");
     *out_done = false;
     accel_status status = accel__resolve_stream(stream, __func__, &stream);
+    if (status == ACCEL_OK)
+        status = accel__capture_refuse_stream(stream, __func__, is_not_run);
     if (status == ACCEL_OK && accel__backend_is_forked(stream->backend))
         status = accel__fail_forked(stream->backend, __func__);
     if (status != ACCEL_OK)

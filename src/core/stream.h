@@ -10,8 +10,9 @@
 struct accel_stream {
     accel__handle handle;
     _Atomic(uint32_t) references; /* the default stream's are not counted */
-    _Atomic(uint32_t) generation; /* of the process that made or last took over `native` */
-    uint64_t id;                  /* 0: the default stream */
+    /* Of the process that made or last took over `native`; ACCEL__CAPTURING while it captures. */
+    _Atomic(uint32_t) generation;
+    uint64_t id; /* 0: the default stream */
     struct accel__device *device;
     accel__backend *backend;
     int32_t priority; /* effective */
@@ -20,14 +21,15 @@ struct accel_stream {
     _Atomic(accel_native_stream *) native; /* the default stream's: NULL until its first use */
     _Atomic(struct accel_stream *) next;   /* in the device's list */
     _Atomic(uint32_t) callbacks_pending;   /* stand-in callbacks (callback.c), of the process … */
-    _Atomic(uint32_t) callbacks_generation; /* … of this generation */
+    _Atomic(uint32_t) callbacks_generation;   /* … of this generation */
+    _Atomic(struct accel__capture *) capture; /* capture.c: ask accel__capture_of */
 };
 
 accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
                                     accel_native_stream **out_native);
 
-/* The native stream where work may be queued now: not in a callback, not forked, started, open. A
- * stream that has a native one has a generation, too. */
+/* The native stream where work may be queued now: not in a callback, not forked, started, open, not
+ * capturing. A stream that has a native one has a generation, too. */
 static inline bool accel__stream_is_ready(accel_stream *stream, accel_native_stream **out_native)
 {
     *out_native = atomic_load_explicit(&stream->native, memory_order_acquire);
