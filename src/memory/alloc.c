@@ -10,7 +10,22 @@
 #include "base/error.h"
 #include "core/current.h"
 #include "core/options.h"
-#include "memory/block.h"
+#include "core/pointers.h"
+
+/* A stream other than the home stream that uses the memory, and the mark behind that use. */
+typedef struct accel__use {
+    struct accel__use *next;
+    accel_stream *stream;     /* counted */
+    bool is_over;             /* the stream was idle at the free */
+    accel_native_event *mark; /* recorded at the free; NULL before, or where that failed */
+} accel__use;
+
+typedef struct accel__block {
+    accel__range range;                  /* first: the pointer map hands it back */
+    accel__use home;                     /* the home stream, as the first use */
+    accel__use *uses;                    /* all others */
+    _Atomic(struct accel__block *) next; /* in the list of blocks that wait for their streams */
+} accel__block;
 
 /* Blocks that wait. Pushed at the head and unlinked by single stores, so that a forked child finds it
  * whole. The mutex guards changes; a leaf but for event queries. */

@@ -1,22 +1,72 @@
-/* block.h: one allocation, from accel_memory_alloc to the moment when its memory goes back. */
+/* block.h: a piece of a segment, the unit in which device memory is handed out.
+ *
+ * Every byte of a segment that has memory behind it belongs to exactly one block, and every block is in
+ * the map of addresses (core/pointers.h) from its making to its end, whatever its state: free in a
+ * lane's bins, cached in a thread's magazine, live, or waiting for streams. The map is changed by splits
+ * and merges alone. A block begins at a multiple of 512 and its size is one.
+ *
+ * The memory of the structures is never given back while the process lives and never becomes anything
+ * else, so that a reader of the map may look at a block that another thread ends at that moment: it
+ * sees a block that is not live.
+ *
+ * Who may touch what: while a block is in the bins, all of it is the heap's, under its lock. Handed out,
+ * `size`, `lane` and `segment` are constant, `before`, `after` stay the heap's, and all else is the
+ * caller's (a magazine, the program's allocation, the list of those that wait). */
 #ifndef ACCEL_MEMORY_BLOCK_H
 #define ACCEL_MEMORY_BLOCK_H
 
 #include "core/pointers.h"
 
-/* A stream other than the home stream that uses the memory, and the mark behind that use. */
-typedef struct accel__use {
-    struct accel__use *next;
-    accel_stream *stream;     /* counted */
-    bool is_over;             /* the stream was idle at the free */
-    accel_native_event *mark; /* recorded at the free; NULL before, or where that failed */
-} accel__use;
+enum {
+    ACCEL__BLOCK_UNIT = 512,        /* bytes: what begins and sizes are multiples of */
+    ACCEL__SMALL_SIZE = 1024 * 1024 /* rounded sizes up to this are of the small kind */
+};
+
+typedef enum accel__block_kind { ACCEL__BLOCK_SMALL = 0, ACCEL__BLOCK_LARGE = 1 } accel__block_kind;
+
+struct accel__lane;
+struct accel__segment;
+struct accel__use;
 
 typedef struct accel__block {
-    accel__range range;                  /* first: the pointer map hands it back */
-    accel__use home;                     /* the home stream, as the first use */
-    accel__use *uses;                    /* all others */
-    _Atomic(struct accel__block *) next; /* in the list of blocks that wait for their streams */
+    accel__range range; /* first: the map hands it back. begin; size as asked while it is live */
+    size_t size;        /* all of it */
+    struct accel__lane *lane;
+    struct accel__segment *segment;
+    struct accel__block *before; /* its neighbours in the segment, by address */
+    struct accel__block *after;
+    struct accel__block *bin_before; /* links of the list that it is in: a bin, a magazine, … */
+    struct accel__block *bin_after;
+    struct accel__use *uses; /* recorded streams; NULL nearly always */
+    uint64_t stamp;          /* in the bins: the lane's epoch at which it came (adopt.c) */
+    uint64_t age;            /* in the bins: the heap's count of searches at which it came */
+    uint32_t history;        /* id of the recorded stack; 0: none */
+    bool is_free;            /* in the bins; the heap's */
+    bool is_mapped; /* has memory behind it; false only inside growable segments, and then it
+                                is in no map and no bin */
 } accel__block;
+
+/* Where blocks come from; the heap's lock guards its own store. */
+typedef struct accel__block_store {
+    accel__block *spare; /* linked by bin_after */
+    size_t count;
+} accel__block_store;
+
+/* Makes sure that `count` blocks can be drawn. False: no host memory, nothing changed. */
+bool accel__block_reserve(accel__block_store *store, size_t count);
+
+/* One of those, zeroed but for what readers of the map may still look at. */
+accel__block *accel__block_draw(accel__block_store *store);
+
+/* Back to the store. It is in no map and no list. */
+void accel__block_recycle(accel__block_store *store, accel__block *block);
+
+/* All spare blocks to the process's common store: the heap ends. */
+void accel__block_store_close(accel__block_store *store);
+
+static inline accel__block_kind accel__block_kind_of_size(size_t rounded)
+{
+    return rounded <= ACCEL__SMALL_SIZE ? ACCEL__BLOCK_SMALL : ACCEL__BLOCK_LARGE;
+}
 
 #endif

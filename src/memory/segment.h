@@ -1,0 +1,95 @@
+/* segment.h: what heaps are made of. Heap, lane and segment are here for the files of the heap and for
+ * those that walk it with its lock held (snapshots); all others use heap.h.
+ *
+ *   heap      the memory of one device for one pool, in one generation of the process
+ *   segment   memory that came from the backend in one piece: a fixed one is one allocation of it, a
+ *             growable one a reserved range of addresses of which parts have memory behind them
+ *   lane      the free blocks of one heap that one stream may use at once
+ *   block     a piece of a segment; blocks of several lanes may lie in one segment */
+#ifndef ACCEL_MEMORY_SEGMENT_H
+#define ACCEL_MEMORY_SEGMENT_H
+
+#include "memory/bins.h"
+#include "platform/mutex.h"
+
+struct accel_memory_pool;
+typedef struct accel__heap accel__heap;
+
+typedef struct accel__segment {
+    accel__heap *heap;
+    struct accel__segment *next; /* in the heap's list */
+    struct accel__segment *previous;
+    accel__block_kind kind;
+    bool is_growable;
+    bool is_oversize;    /* counted as such, by the settings at its making */
+    uintptr_t begin;     /* the backend's pointer, or where the reserved range begins */
+    size_t size;         /* from `begin`; of a growable one the addresses */
+    size_t mapped;       /* bytes with memory behind them; all of a fixed one */
+    size_t granularity;  /* growable: memory comes and goes in multiples of this; else 0 */
+    size_t busy_count;   /* blocks that are not free */
+    size_t block_count;  /* blocks with memory */
+    accel__block *first; /* lowest; of a growable one also those without memory are in the chain */
+    uint32_t history;    /* id of the stack at its making */
+    uint64_t stream;     /* id of the stream it was made for */
+} accel__segment;
+
+typedef struct accel__lane {
+    accel__heap *heap;
+    accel_stream *stream;     /* held; NULL once the lane is retired */
+    uint64_t id;              /* of the stream: no other stream of the process ever has it */
+    struct accel__lane *next; /* in the heap's list; lanes stay in it as long as the heap lives */
+    _Atomic(bool) is_closing; /* the program gave the stream up */
+    size_t busy_count;        /* blocks of it that are not in the bins */
+
+    /* Adoption: blocks whose stamp is below `passed` have been passed by the stream. */
+    uint64_t epoch;
+    uint64_t passed;
+    uint64_t marked; /* what `passed` becomes once `mark` is done; 0: no mark is pending */
+    accel_native_event *mark;
+    bool is_marking; /* a thread is at the driver with `mark` */
+
+    accel__bins bins[2]; /* by kind */
+} accel__lane;
+
+/* What a pool asks for, and where its memory comes from. */
+typedef struct accel__heap_options {
+    struct accel_memory_pool *pool; /* NULL: the device's default heap */
+    bool no_split;                  /* a block is handed out whole */
+    bool use_on_oom;                /* others may take from its free blocks before they fail */
+    bool never_grow;                /* fixed segments, whatever the settings say */
+    /* The user's own allocator; NULL: the backend. Called without locks. */
+    accel_status (*source_alloc)(void *user, size_t size, size_t alignment, void **out_pointer);
+    void (*source_free)(void *user, void *pointer, size_t size);
+    void *source_user;
+    uint64_t id[2]; /* of the pool, as snapshots show it; 0, 0: the default */
+} accel__heap_options;
+
+typedef struct accel__heap_kind {
+    accel__segment *segments; /* newest first */
+    size_t segment_count;     /* fixed ones */
+    size_t reserved;          /* bytes, of all segments */
+    size_t peak_reserved;
+    size_t free_bytes;  /* in the bins of all lanes */
+    size_t split_count; /* free blocks of fixed segments that are not all of their segment */
+    size_t split_bytes;
+} accel__heap_kind;
+
+struct accel__heap {
+    accel__device *device;
+    accel__heap *next; /* in the device's list; constant */
+    uint32_t generation;
+    accel__heap_options options;
+    /* Guards everything below and all segments, lanes and free blocks. No driver call that allocates
+     * or frees, and no callback of the program, is made while it is held; queries of streams and
+     * events are. Order: after nothing of accel but the device's mutex; before the mutexes of the
+     * address map, the statistics and the block store. */
+    accel__mutex mutex;
+    _Atomic(accel__lane *)
+        lanes; /* read without the lock; made under it; the default one is last */
+    accel__heap_kind kinds[2];
+    accel__block_store blocks;
+    uint64_t searches;
+    size_t busy_count; /* blocks that are not in the bins */
+};
+
+#endif
