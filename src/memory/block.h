@@ -40,7 +40,7 @@ typedef struct accel__block {
     struct accel__use *uses; /* recorded streams; NULL nearly always */
     uint64_t stamp;          /* in the bins: the lane's epoch at which it came (adopt.c) */
     uint64_t age;            /* in the bins: the heap's count of searches at which it came */
-    uint32_t history;        /* id of the recorded stack; 0: none */
+    _Atomic(uint32_t) history; /* id of the recorded stack; 0: none. Snapshots read it meanwhile */
     bool is_free;            /* in the bins; the heap's */
     bool is_mapped; /* has memory behind it; false only inside growable segments, and then it
                                 is in no map and no bin */
