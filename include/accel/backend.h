@@ -269,6 +269,22 @@ typedef struct accel_backend_handles {
     accel_status (*event)(accel_native_event *event, void **out_handle);
 } accel_backend_handles;
 
+/* Addresses that get memory, and lose it, part by part: for segments that grow. Stand-in: none, segments
+ * are allocations of a fixed size. All addresses and sizes but those of `reserve` and `release` are
+ * multiples of the granularity. */
+typedef struct accel_backend_virtual {
+    /* Bytes, a power of two. */
+    accel_status (*granularity)(accel_native_device *device, size_t *out_bytes);
+    /* Addresses without memory, which begin at a multiple of the granularity. */
+    accel_status (*reserve)(accel_native_device *device, size_t size, void **out_address);
+    /* A whole reserved range; no part of it has memory. */
+    void (*release)(accel_native_device *device, void *address, size_t size);
+    /* Gives memory, of undefined contents, to a part that has none. OUT_OF_MEMORY: it has none still. */
+    accel_status (*commit)(accel_native_device *device, void *address, size_t size);
+    /* Takes the memory of a part, all of which has some. It is idle: every stream has passed. */
+    void (*decommit)(accel_native_device *device, void *address, size_t size);
+} accel_backend_virtual;
+
 /* ---- the table ---- */
 
 #define ACCEL_BACKEND_SURVIVES_FORK 1u /* usable in a child after use in the parent */
@@ -309,6 +325,7 @@ typedef struct accel_backend_table {
     accel_backend_peer peer;
     accel_backend_functions functions;
     accel_backend_handles handles;
+    accel_backend_virtual virtual_memory;
 } accel_backend_table;
 
 ACCEL_END_DECLS

@@ -56,15 +56,16 @@ typedef struct group {
     size_t size;
 } group;
 
-#define GROUP(field)                                                                               \
+#define NAMED_GROUP(name, field)                                                                   \
     {                                                                                              \
-#field, offsetof(accel_backend_table, field), sizeof(((accel_backend_table *)0)->field)    \
+        name, offsetof(accel_backend_table, field), sizeof(((accel_backend_table *)0)->field)      \
     }
+#define GROUP(field) NAMED_GROUP(#field, field)
 
 /* In the order of accel__group. */
 static const group groups[ACCEL__GROUP_COUNT] = {
     GROUP(timing), GROUP(callbacks), GROUP(pinned),  GROUP(priorities),
-    GROUP(peer),   GROUP(functions), GROUP(handles),
+    GROUP(peer),   GROUP(functions), GROUP(handles), NAMED_GROUP("virtual", virtual_memory),
 };
 
 typedef void (*any_function)(void);

@@ -45,6 +45,7 @@ typedef enum accel__group {
     ACCEL__GROUP_PEER,
     ACCEL__GROUP_FUNCTIONS,
     ACCEL__GROUP_HANDLES,
+    ACCEL__GROUP_VIRTUAL,
     ACCEL__GROUP_COUNT
 } accel__group;
 

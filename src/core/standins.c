@@ -84,6 +84,32 @@ static accel_status no_event_handle(accel_native_event *event, void **out_handle
     return unsupported("accel_event_get_native_handle", "native handles");
 }
 
+/* Nobody calls these: the allocator asks whether the backend has the group. */
+static accel_status no_granularity(accel_native_device *device, size_t *out_bytes)
+{
+    (void)device;
+    *out_bytes = 0;
+    return unsupported("accel_memory_alloc", "virtual memory");
+}
+
+static accel_status no_reserve(accel_native_device *device, size_t size, void **out_address)
+{
+    (void)device, (void)size;
+    *out_address = NULL;
+    return unsupported("accel_memory_alloc", "virtual memory");
+}
+
+static accel_status no_commit(accel_native_device *device, void *address, size_t size)
+{
+    (void)device, (void)address, (void)size;
+    return unsupported("accel_memory_alloc", "virtual memory");
+}
+
+static void no_return(accel_native_device *device, void *address, size_t size)
+{
+    (void)device, (void)address, (void)size;
+}
+
 const accel_backend_table accel__standins = {
     .timing = {.elapsed = no_elapsed},
     .callbacks = {.add = no_callback},
@@ -92,4 +118,9 @@ const accel_backend_table accel__standins = {
     .peer = {.reachable = unreachable, .copy = no_peer_copy},
     .functions = {.load = no_functions},
     .handles = {.stream = no_stream_handle, .event = no_event_handle},
+    .virtual_memory = {.granularity = no_granularity,
+                       .reserve = no_reserve,
+                       .release = no_return,
+                       .commit = no_commit,
+                       .decommit = no_return},
 };

@@ -15,6 +15,7 @@ static int open_file(const char *path, int flags, mode_t mode)
 accel__calls accel__platform = {
     .map = mmap,
     .unmap = munmap,
+    .protect = mprotect,
     .thread_create = pthread_create,
     .spawn = posix_spawn,
     .open = open_file,

@@ -39,6 +39,12 @@ static inline void *fault_map(void *address, size_t size, int protection, int fl
                        : fault_real.map(address, size, protection, flags, descriptor, offset);
 }
 
+static inline int fault_protect(void *address, size_t size, int protection)
+{
+    errno = ENOMEM;
+    return fault_due() ? -1 : fault_real.protect(address, size, protection);
+}
+
 static inline int fault_thread(pthread_t *thread, const pthread_attr_t *attributes,
                                void *(*body)(void *), void *user)
 {
@@ -77,6 +83,7 @@ static inline ssize_t fault_write(int descriptor, const void *bytes, size_t size
 static inline void fault_install(const accel__calls *calls)
 {
     accel__platform.map = calls->map;
+    accel__platform.protect = calls->protect;
     accel__platform.thread_create = calls->thread_create;
     accel__platform.spawn = calls->spawn;
     accel__platform.open = calls->open;
@@ -87,6 +94,7 @@ static inline void fault_install(const accel__calls *calls)
 static inline void fault_begin(unsigned number)
 {
     static const accel__calls faulty = {.map = fault_map,
+                                        .protect = fault_protect,
                                         .thread_create = fault_thread,
                                         .spawn = fault_spawn,
                                         .open = fault_open,

@@ -6,6 +6,7 @@
 #include "backends/cpu/module.h"
 #include "backends/cpu/pool.h"
 #include "backends/cpu/stream.h"
+#include "backends/cpu/virtual.h"
 
 /* Found by the build through the name of the folder. */
 const accel_backend_table *accel__backend_cpu(void);
@@ -65,6 +66,11 @@ static const accel_backend_table table = {
     .peer = {.reachable = accel__cpu_peer_reachable, .copy = accel__cpu_peer_copy},
     .functions = {.load = accel__cpu_load_functions},
     .handles = {.stream = accel__cpu_stream_handle, .event = accel__cpu_event_handle},
+    .virtual_memory = {.granularity = accel__cpu_virtual_granularity,
+                       .reserve = accel__cpu_virtual_reserve,
+                       .release = accel__cpu_virtual_release,
+                       .commit = accel__cpu_virtual_commit,
+                       .decommit = accel__cpu_virtual_decommit},
 };
 
 const accel_backend_table *accel__backend_cpu(void)

@@ -1,0 +1,80 @@
+/* virtual.c: see virtual.h. A reserved range is a mapping without access. A part gets memory by being
+ * made accessible, page by page at the first touch, and loses it by MADV_DONTNEED and being closed
+ * again: both leave the mapping in place, so that nobody else can be given its addresses in between. */
+#include "backends/cpu/virtual.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "platform/calls.h"
+#include "platform/machine.h"
+
+enum {
+    GRANULARITY = 2 * 1024 * 1024,  /* a huge page, where the system has them */
+    CHECKED_SIZE = 64 * 1024 * 1024 /* parts that are compared with what there is */
+};
+
+static accel_status out_of_memory(const char *what, size_t size)
+{
+    return accel__fail(ACCEL_ERROR_OUT_OF_MEMORY, "cpu", "accel_memory_alloc",
+                       "no %s for %zu bytes", what, size);
+}
+
+accel_status accel__cpu_virtual_granularity(accel_native_device *device, size_t *out_bytes)
+{
+    (void)device;
+    *out_bytes = GRANULARITY;
+    return ACCEL_OK;
+}
+
+accel_status accel__cpu_virtual_reserve(accel_native_device *device, size_t size,
+                                        void **out_address)
+{
+    (void)device;
+    *out_address = NULL;
+    size_t whole = 0;
+    if (__builtin_add_overflow(size, (size_t)GRANULARITY, &whole))
+        return out_of_memory("addresses", size);
+    char *base = accel__platform.map(NULL, whole, PROT_NONE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return out_of_memory("addresses", size);
+    /* What lies before and behind the aligned part goes back. */
+    const size_t front = (size_t)GRANULARITY - ((uintptr_t)base & ((size_t)GRANULARITY - 1));
+    const size_t before = front == GRANULARITY ? 0 : front;
+    if (before != 0)
+        accel__platform.unmap(base, before);
+    accel__platform.unmap(base + before + size, whole - before - size);
+    *out_address = base + before;
+    return ACCEL_OK;
+}
+
+void accel__cpu_virtual_release(accel_native_device *device, void *address, size_t size)
+{
+    (void)device;
+    accel__platform.unmap(address, size);
+}
+
+accel_status accel__cpu_virtual_commit(accel_native_device *device, void *address, size_t size)
+{
+    (void)device;
+    uint64_t available = 0;
+    uint64_t total = 0;
+    /* The system would promise more than there is, and end the process at the first touch. */
+    if (size >= CHECKED_SIZE && accel__machine_memory(&available, &total) && size > total)
+        return out_of_memory("memory", size);
+    if (accel__platform.protect(address, size, PROT_READ | PROT_WRITE) != 0)
+        return out_of_memory("memory", size);
+    madvise(address, size, MADV_HUGEPAGE); /* a wish */
+    return ACCEL_OK;
+}
+
+void accel__cpu_virtual_decommit(accel_native_device *device, void *address, size_t size)
+{
+    (void)device;
+    madvise(address, size, MADV_DONTNEED);
+    /* Where even that fails, for want of a mapping, the part stays open: nothing leans on its being
+     * closed. */
+    (void)accel__platform.protect(address, size, PROT_NONE);
+}
