@@ -1,15 +1,17 @@
 /* history.h: what the allocators tell the memory history, and where its entries are read.
  *
  * Off (the default), the history costs one relaxed load of accel__history_is_on() where something
- * happens. On, each event takes its time, catches the stack where the options ask for it, and goes into
- * the device's ring under the ring's mutex, which is a leaf: no note calls a driver, a user's function
- * or another part of accel while it is held, so notes may be made under a heap's lock. They had better
- * not be, where that is easy: with unwinding by tables older C libraries take the loader's lock.
+ * happens. On, each event takes its time, catches the stack where the options ask for it, and goes
+ * into the device's ring under the ring's mutex, which is a leaf: no note calls a driver, a user's
+ * function or another part of accel while it is held, so notes may be made under a heap's lock.
+ * They had better not be, where that is easy: with unwinding by tables older C libraries take the
+ * loader's lock.
  *
  * Order matters: an address must be noted as freed before another thread can be handed it, and as
  * allocated before the caller is; segments likewise.
  *
- * A forked child has no history: the word below is the parent's there and the first note finds that out. */
+ * A forked child has no history: the word below is the parent's there and the first note finds that
+ * out. */
 #ifndef ACCEL_MEMORY_HISTORY_H
 #define ACCEL_MEMORY_HISTORY_H
 
@@ -45,19 +47,20 @@ static inline bool accel__history_is_on(void)
 
 /* ---- notes: only where accel__history_is_on ---- */
 
-/* The block is about to be handed out: its begin, size, device, home stream and segment are set. Sets
- * block->history to the number of the stack, 0 for none. (Where history is off the caller sets it to 0.) */
+/* The block is about to be handed out: its begin, size, device, home stream and segment are set.
+ * Sets block->history to the number of the stack, 0 for none. (Where history is off the caller sets
+ * it to 0.) */
 void accel__history_allocated(struct accel__block *block);
 
-/* A free was asked for; with `is_complete` it is also complete (FREE_REQUESTED and FREE_COMPLETED with one
- * time and stack). Before anybody else can take the block. */
+/* A free was asked for; with `is_complete` it is also complete (FREE_REQUESTED and FREE_COMPLETED
+ * with one time and stack). Before anybody else can take the block. */
 void accel__history_freed(struct accel__block *block, bool is_complete);
 
 /* The streams have passed a block whose free was noted without `is_complete`. */
 void accel__history_completed(struct accel__block *block);
 
-/* SEGMENT_… and OOM. `stream`: the id of the stream it is for; `pool`: the pair that names the pool, {0, 0} for
- * the default. */
+/* SEGMENT_… and OOM. `stream`: the id of the stream it is for; `pool`: the pair that names the
+ * pool, {0, 0} for the default. */
 void accel__history_segment(accel__history_action action, const struct accel__device *device,
                             uintptr_t address, size_t size, uint64_t stream,
                             const uint64_t pool[2]);
