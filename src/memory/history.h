@@ -12,8 +12,8 @@
  *
  * A forked child has no history: the word below is the parent's there and the first note finds that
  * out. */
-#ifndef ACCEL_MEMORY_HISTORY_H
-#define ACCEL_MEMORY_HISTORY_H
+#ifndef ACCEL_MEMORY_HISTORY_INTERNAL_H
+#define ACCEL_MEMORY_HISTORY_INTERNAL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,8 +36,8 @@ typedef enum accel__history_action {
     ACCEL__HISTORY_ACTIONS
 } accel__history_action;
 
-/* 0: off. */
-extern _Atomic(uint32_t) accel__history_word;
+/* 0: off. Else the options and the number of the period: history.c's. */
+extern _Atomic(uint64_t) accel__history_word;
 
 static inline bool accel__history_is_on(void)
 {
@@ -60,9 +60,38 @@ void accel__history_freed(struct accel__block *block, bool is_complete);
 void accel__history_completed(struct accel__block *block);
 
 /* SEGMENT_… and OOM. `stream`: the id of the stream it is for; `pool`: the pair that names the
- * pool, {0, 0} for the default. */
-void accel__history_segment(accel__history_action action, const struct accel__device *device,
-                            uintptr_t address, size_t size, uint64_t stream,
-                            const uint64_t pool[2]);
+ * pool, {0, 0} for the default. Returns the number of the stack, 0 for none: what a segment keeps.
+ * */
+uint32_t accel__history_segment(accel__history_action action, const struct accel__device *device,
+                                uintptr_t address, size_t size, uint64_t stream,
+                                const uint64_t pool[2]);
+
+/* ---- reading ---- */
+
+typedef struct accel__history_entry {
+    uint64_t address;
+    uint64_t size;
+    uint64_t stream;
+    uint64_t time_ns; /* of the monotonic clock; never less than that of the entry before */
+    uint64_t pool[2];
+    uint32_t stack; /* its number; 0: none */
+    uint32_t action;
+} accel__history_entry;
+
+typedef struct accel__history_trace {
+    accel__history_entry *entries; /* the caller's to deallocate; oldest first */
+    size_t count;
+    uint64_t total; /* events of this period */
+    uint64_t lost;  /* of those: pushed out by newer ones, or no host memory was there for them */
+} accel__history_trace;
+
+/* The events of the device in this period; none where the history is off. False: no host memory. */
+bool accel__history_read(const struct accel__device *device, accel__history_trace *out_trace);
+
+/* Whether the device has had events in this period. */
+bool accel__history_has(const struct accel__device *device);
+
+/* Nanoseconds to add to the monotonic clock for the time since 1970, as of the period's begin. */
+uint64_t accel__history_clock_offset(void);
 
 #endif
