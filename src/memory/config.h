@@ -14,29 +14,27 @@ enum { ACCEL__CONFIG_INTERVALS = 16 };
 
 typedef struct accel__config {
     /* PyTorch's keys. Sizes are bytes. */
-    size_t max_split_size;               /* SIZE_MAX: unlimited */
-    size_t max_non_split_rounding;       /* large_segment_size by default */
-    size_t large_segment_size;           /* 20 MiB by default */
+    size_t max_split_size;         /* SIZE_MAX: unlimited */
+    size_t max_non_split_rounding; /* the large segment size, else 20 MiB */
+    size_t large_segment_size;     /* 0: the allocator finds the size of its segments itself */
     double garbage_collection_threshold; /* in (0, 1); 0: off */
     double per_process_memory_fraction;  /* in [0, 1]; 1: no limit */
-    bool expandable_segments; /* true by default; false where the backend cannot anyway */
-    bool has_roundup;         /* some division below is more than 1 */
-    uint8_t roundup_power2_log2[ACCEL__CONFIG_INTERVALS]; /* of the number of divisions; 0: none */
+    bool expandable_segments;            /* growable ones, where the backend can; the default */
+    bool has_roundup;                    /* some division below is more than 1 */
+    uint8_t roundup_log2[ACCEL__CONFIG_INTERVALS]; /* of the number of divisions; 0: none */
 
     /* Ours. */
-    size_t memory_limit; /* bytes a device may reserve in this process; 0: none */
-    bool caching;        /* false: each allocation is one of the driver, each free gives back */
-    bool exact_peaks;
-    bool guard;                /* canaries before and behind each allocation */
-    bool poison;               /* fills at alloc and free */
-    size_t thread_cache_size;  /* bytes a thread and device may cache; 1 MiB by default, 0: none */
-    size_t pinned_cache_limit; /* bytes of cached pinned memory a device; SIZE_MAX: unlimited */
+    size_t memory_limit;       /* bytes that a device may reserve in this process; 0: none */
+    size_t thread_cache_size;  /* bytes that a thread may cache for a device; 1 MiB; 0: none */
+    size_t pinned_cache_limit; /* bytes of pinned memory that may lie cached; SIZE_MAX: unlimited */
+    bool caching;     /* false: each allocation is one of the driver, each free gives back */
+    bool exact_peaks; /* of several threads together, at the price of a shared counter */
+    bool guard;       /* canaries before and behind each allocation */
+    bool poison;      /* fills at alloc and free */
+    bool is_plain;    /* caching, and neither guard nor poison: the fast way asks this alone */
 
-    /* Neither guard nor poison, and caching: the fast way asks this alone. */
-    bool is_plain;
-
-    struct accel__config *next; /* every set ever made */
-    char text[];                /* as given */
+    const char *text;           /* as given */
+    struct accel__config *next; /* every set ever made: config.c's */
 } accel__config;
 
 /* The settings that hold now; never NULL. One load once they were read. */
