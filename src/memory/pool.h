@@ -12,35 +12,33 @@
 
 #include "memory/heap.h"
 
+/* All but the atomics and what is said otherwise is constant from its making until it is gone. */
 struct accel_memory_pool {
     _Atomic(uint32_t) uses; /* 0: released */
-    bool is_gone;           /* the structure waits to be used again */
     accel__device *device;
     accel_memory_pool_id id;
-    bool no_split;
-    bool use_on_oom;
-    accel_memory_source source;  /* all NULL: the device's own memory */
-    accel__mutex mutex;          /* guards the making and the end of the heap: taken first of all */
-    _Atomic(accel__heap *) heap; /* of the process `generation`; NULL: none yet */
+    accel_memory_pool_options options;
+    accel__mutex mutex;          /* guards the making of the heap: before the heaps' own */
+    _Atomic(accel__heap *) heap; /* of the process `generation`; NULL: none */
     _Atomic(uint32_t) generation;
-    _Atomic(accel_memory_pool *) next; /* in the list of all structures, which only grows */
-    accel_memory_pool *next_gone;      /* in the queue of those to be used again */
+    uint32_t origin; /* the process that made it */
+    /* Calls of settle since the pool was released; the one that made it 1 works, for all of them. */
+    _Atomic(uint32_t) settle_calls;
+    _Atomic(bool) is_gone;
+    _Atomic(accel_memory_pool *) next;      /* in the list of all structures, which only grows */
+    _Atomic(accel_memory_pool *) next_gone; /* in the queue of those to be used again */
 };
 
 /* Fails, by name, for NULL and for a released pool. */
 accel_status accel__pool_check(const accel_memory_pool *pool, const char *function);
 
-/* A pool whose id has a first number: for graphs. */
-accel_status accel__pool_create_for_graph(accel__device *device, accel_memory_pool **out_pool);
+/* As accel_memory_pool_create, with an id whose first number is set, for graphs. */
+accel_status accel__pool_create_for_graph(accel__device *device, const char *function,
+                                          accel_memory_pool **out_pool);
 
 static inline bool accel__pool_is_released(const accel_memory_pool *pool)
 {
     return atomic_load_explicit(&pool->uses, memory_order_acquire) == 0;
-}
-
-static inline bool accel__pool_has_source(const accel_memory_pool *pool)
-{
-    return pool->source.alloc != NULL;
 }
 
 /* The pool's heap in this process, made at the first call. INVALID_ARGUMENT for a released pool,
@@ -48,15 +46,19 @@ static inline bool accel__pool_has_source(const accel_memory_pool *pool)
 accel_status accel__pool_heap(accel_memory_pool *pool, const char *function,
                               accel__heap **out_heap);
 
-/* Gives back what released pools of the device (NULL: of all) still hold, as far as that is free by now.
- * Called where a block of a released pool was freed, before new segments are made, by
- * accel_empty_cache. Never waits. No lock may be held. */
-void accel__pool_settle(accel__device *device);
+/* How many pools are released and not gone yet, in all of the process. */
+extern _Atomic(uint32_t) accel__pools_draining;
 
-/* Calls `visit` for each pool of the device that is not gone, until it returns false. `visit` may take
- * heaps' locks, but must not release pools. */
-void accel__pool_visit(accel__device *device, bool (*visit)(accel_memory_pool *pool, void *user),
-                       void *user);
+void accel__pool_settle_slow(const accel__device *device);
+
+/* Gives back what released pools of the device (NULL: of all) still hold, as far as that is free by now.
+ * Called where a block of such a pool was freed, after a synchronize, before new segments are made, by
+ * accel_empty_cache. Never waits. No lock may be held: sources are called. */
+static inline void accel__pool_settle(const accel__device *device)
+{
+    if (atomic_load_explicit(&accel__pools_draining, memory_order_acquire) != 0)
+        accel__pool_settle_slow(device);
+}
 
 /* The innermost open scope of this thread. */
 extern _Thread_local accel_memory_pool_scope *accel__pool_scope
