@@ -14,6 +14,7 @@ accel__exit accel__command_list(int argc, char **argv);
 accel__exit accel__command_run(int argc, char **argv);
 accel__exit accel__command_build(int argc, char **argv);
 accel__exit accel__command_doctor(int argc, char **argv);
+accel__exit accel__command_memory(int argc, char **argv);
 
 /* getopt_long that stays silent and knows --help. Gives the option's character; -1 at the end;
  * ACCEL__OPTION_STOP after a wrong option (the message is printed). `short_options` begins with ':'. */
@@ -24,7 +25,8 @@ enum {
     ACCEL__OPTION_TIME,
     ACCEL__OPTION_REPEAT,
     ACCEL__OPTION_TIMEOUT,
-    ACCEL__OPTION_VERSION
+    ACCEL__OPTION_VERSION,
+    ACCEL__OPTION_TOP
 };
 int accel__next_option(int argc, char **argv, const char *short_options,
                        const struct option *long_options);

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/inventory.h"
 #include "cli/json.h"
+#include "cli/size_text.h"
 
 static const char help[] =
     "Usage: accel list [--json]\n"
@@ -163,25 +164,13 @@ static const struct {
     [COLUMN_DRIVER] = {"DRIVER", 0.2, SCOLS_FL_WRAP},
 };
 
-/* "15.5 GiB", "" for an unknown size. */
-static void print_memory(uint64_t size, char *text, size_t capacity)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    size_t unit = 0;
-    double value = (double)size;
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
-        value /= 1024;
-    snprintf(text, capacity, unit > 0 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-    if (size == 0)
-        text[0] = '\0';
-}
-
 static bool add_row(struct libscols_table *table, const accel__inventory_device *device)
 {
-    char memory[32];
+    char memory[ACCEL__SIZE_TEXT_MAX] = "";
     char units[16] = "";
     const char *kind = accel__device_kind_name(device->info.kind);
-    print_memory(device->info.total_memory, memory, sizeof memory);
+    if (device->info.total_memory > 0) /* else unknown */
+        accel__size_text(device->info.total_memory, memory);
     if (device->has_capability)
         snprintf(units, sizeof units, "%u", device->capability.compute_units);
     struct libscols_line *line = scols_table_new_line(table, NULL);

@@ -24,6 +24,7 @@ static const command commands[] = {
     {"run", "run a kernel on arrays from .npy files", accel__command_run},
     {"build", "compile a kernel source to a native object", accel__command_build},
     {"doctor", "say what works, what does not, and what to do about it", accel__command_doctor},
+    {"memory", "look at memory snapshots", accel__command_memory},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -1,0 +1,10 @@
+/* memory.h: the parts of `accel memory`. */
+#ifndef ACCEL_CLI_MEMORY_H
+#define ACCEL_CLI_MEMORY_H
+
+#include "cli/command.h"
+
+/* argv[0] is "memory report". */
+accel__exit accel__memory_report(int argc, char **argv);
+
+#endif

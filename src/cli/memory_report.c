@@ -1,0 +1,110 @@
+/* memory_report.c: `accel memory report`: what a snapshot holds, as tables or as JSON. */
+#include "cli/memory_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/memory.h"
+#include "cli/number.h"
+
+enum { TOP_ROWS = 10, TOP_MAX = 1000000 };
+
+static const char help[] =
+    "Usage: accel memory report SNAPSHOT [--top COUNT] [--json]\n"
+    "Say what an allocator held when the snapshot was made: segments and pools, what is free and\n"
+    "cannot be used, the largest holes, and the stacks that hold and ask for most.\n\n"
+    "Options:\n"
+    "  --top COUNT  rows of holes and of stacks (10)\n"
+    "  --json       print one JSON document, with whole stacks;\n"
+    "               after a failure it is {\"error\": MESSAGE}\n"
+    "  --help       print this text\n\n"
+    "SNAPSHOT is a file that accel or PyTorch wrote, a pickle or JSON. A pickle is read as data:\n"
+    "one that would run code is refused.\n";
+
+const char *accel__segment_kind_name(accel__segment_kind kind)
+{
+    static const char *const names[] = {[ACCEL__SEGMENT_SMALL] = "small",
+                                        [ACCEL__SEGMENT_LARGE] = "large",
+                                        [ACCEL__SEGMENT_OTHER] = "other"};
+    return names[kind];
+}
+
+static accel__exit report_traces(accel__memory_report_content *report, bool json)
+{
+    const accel__snapshot *snapshot = report->snapshot;
+    accel__trace *traces = calloc(snapshot->trace_count + 1, sizeof *traces);
+    bool good = traces != NULL;
+    for (size_t i = 0; good && i < snapshot->trace_count; i++)
+        if (snapshot->traces[i].count > 0)
+            good = accel__trace_prepare(snapshot, i, &traces[i]);
+    report->traces = traces;
+    accel__exit result = !good  ? accel__cli_fail_memory()
+                         : json ? accel__memory_report_print_json(report)
+                                : accel__memory_report_print_tables(report);
+    for (size_t i = 0; traces != NULL && i < snapshot->trace_count; i++)
+        accel__trace_release(&traces[i]);
+    free(traces);
+    return result;
+}
+
+static accel__exit report_snapshot(const char *path, size_t top, bool json)
+{
+    accel__snapshot snapshot;
+    accel__memory_summary summary = {0};
+    accel__memory_report_content report = {path, &snapshot, &summary, NULL, top};
+    accel__exit result = accel__snapshot_load(path, &snapshot);
+    if (result == ACCEL__EXIT_OK && !accel__memory_summarise(&snapshot, &summary))
+        result = accel__cli_fail_memory();
+    if (result == ACCEL__EXIT_OK && summary.wrong_segment_count > 0)
+        accel__cli_note("warning: %s: the blocks of %zu segments do not add up to their sizes",
+                        path, summary.wrong_segment_count);
+    if (result == ACCEL__EXIT_OK)
+        result = report_traces(&report, json);
+    accel__memory_summary_release(&summary);
+    accel__snapshot_release(&snapshot);
+    return result;
+}
+
+static bool read_top(const char *text, size_t *out_top)
+{
+    uint64_t value = 0;
+    const char *rest = NULL;
+    if (!accel__parse_digits(text, &value, &rest) || *rest != '\0' || value > TOP_MAX) {
+        accel__cli_misuse(
+            "--top \"%.40s\" is no number from 0 to %d; see accel memory report --help", text,
+            TOP_MAX);
+        return false;
+    }
+    *out_top = (size_t)value;
+    return true;
+}
+
+accel__exit accel__memory_report(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, ACCEL__OPTION_JSON},
+                                            {"top", required_argument, NULL, ACCEL__OPTION_TOP},
+                                            {"help", no_argument, NULL, ACCEL__OPTION_HELP},
+                                            {NULL, 0, NULL, 0}};
+    const char *top_text = NULL;
+    size_t top = TOP_ROWS;
+    bool json = false;
+    int option;
+    while ((option = accel__next_option(argc, argv, ":h", options)) != -1) {
+        if (option == ACCEL__OPTION_STOP)
+            return ACCEL__EXIT_USAGE;
+        if (option == ACCEL__OPTION_JSON) {
+            json = true;
+            accel__report_json();
+        } else if (option == ACCEL__OPTION_TOP) {
+            if (!accel__option_once(top_text, "--top") || !read_top(optarg, &top))
+                return ACCEL__EXIT_USAGE;
+            top_text = optarg;
+        } else {
+            return accel__print_help(help);
+        }
+    }
+    if (optind + 1 != argc)
+        return accel__cli_misuse("one snapshot is wanted, not %d; see accel memory report --help",
+                                 argc - optind);
+    return report_snapshot(argv[optind], top, json);
+}
