@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/capture.h"
+#include "core/copy.h"
 #include "core/current.h"
 #include "core/pointers.h"
 #include "core/staging.h"
@@ -14,7 +14,7 @@ typedef struct side {
     const char *name;
     uintptr_t begin;
     size_t pitch;
-    accel__range range; /* of the allocation; device NULL for plain host memory */
+    accel__pointed range; /* of the allocation; device NULL for plain host memory */
 } side;
 
 static bool is_device(const side *given)
@@ -104,72 +104,90 @@ static accel_copy_direction direction_of(const side *destination, const side *so
 
 /* Between two devices. */
 static accel_status copy_across(accel_stream *stream, accel_native_stream *native,
-                                side *destination, side *source, const accel_backend_copy *copy,
-                                const char *function)
+                                const accel__captured_copy *copy)
 {
-    accel__device *to = destination->range.device;
-    accel__device *from = source->range.device;
-    accel_status status = accel__device_use(to, function);
+    accel_status status = accel__device_use(copy->to, copy->function);
     if (status == ACCEL_OK)
-        status = accel__device_use(from, function);
+        status = accel__device_use(copy->from, copy->function);
     if (status != ACCEL_OK)
         return status;
-    const accel_backend_peer *peer = &to->backend->table.peer;
-    if (to->backend == from->backend && peer->reachable(to->native, from->native))
-        return peer->copy(native, to->native, from->native, copy);
-    return accel__staging_copy(stream, to, from, copy, function);
+    const accel_backend_peer *peer = &copy->to->backend->table.peer;
+    if (copy->to->backend == copy->from->backend &&
+        peer->reachable(copy->to->native, copy->from->native))
+        return peer->copy(native, copy->to->native, copy->from->native, &copy->copy);
+    return accel__staging_copy(stream, copy->to, copy->from, &copy->copy, copy->function);
 }
 
-/* Takes over the caller's count of the capture. */
-static accel_status copy_captured(accel__capture *capture, accel_stream *stream,
-                                  const side *destination, const side *source,
-                                  const accel_backend_copy *copy, const char *function)
+accel_status accel__copy_queue(accel_stream *stream, const accel__captured_copy *copy)
 {
-    const accel__captured_copy captured = {
-        .copy = *copy,
-        .to = is_device(destination) ? destination->range.device : NULL,
-        .from = is_device(source) ? source->range.device : NULL,
-        .function = function,
-    };
-    const accel_status status = capture->ops->copy(capture, stream, &captured);
+    accel_native_stream *native = NULL;
+    const accel_status status = accel__stream_use(stream, copy->function, &native);
+    if (status != ACCEL_OK)
+        return status;
+    if (copy->to != NULL && copy->from != NULL && copy->to != copy->from)
+        return copy_across(stream, native, copy);
+    return stream->backend->table.memory.copy(native, &copy->copy);
+}
+
+/* Queues it, or makes it part of the stream's capture. */
+static accel_status queue_or_capture(accel_stream *stream, const accel__captured_copy *copy)
+{
+    accel__capture *capture = accel__capture_of(stream);
+    if (capture == NULL)
+        return accel__copy_queue(stream, copy);
+    const accel_status status = capture->ops->copy(capture, stream, copy);
     accel__capture_release(capture);
     return status;
 }
 
-static accel_status queue_copy(accel_stream *stream, side *destination, side *source,
-                               const accel_backend_copy *copy, const char *function)
+static accel_status describe(const accel_backend_copy *copy, const char *function, side *to,
+                             side *from)
 {
-    accel_native_stream *native = NULL;
-    accel__capture *capture = accel__capture_of(stream);
-    if (capture != NULL)
-        return copy_captured(capture, stream, destination, source, copy, function);
-    const accel_status status = accel__stream_use(stream, function, &native);
-    if (status != ACCEL_OK)
-        return status;
-    if (copy->direction == ACCEL_COPY_DIRECTION_DEVICE_TO_DEVICE &&
-        destination->range.device != source->range.device)
-        return copy_across(stream, native, destination, source, copy, function);
-    return stream->backend->table.memory.copy(native, copy);
+    accel_status status = classify(to, copy->destination, copy->width, copy->height, function);
+    if (status == ACCEL_OK)
+        status = classify(from, copy->source, copy->width, copy->height, function);
+    return status;
 }
 
-static accel_status copy_rows(accel_backend_copy copy, accel_stream *stream, const char *function)
+/* Both sides are known, and the stream is chosen. */
+static accel_status finish_description(const accel_backend_copy *copy, const side *to,
+                                       const side *from, const char *function,
+                                       accel__captured_copy *out_copy)
 {
-    side to = {.name = "destination", .pitch = copy.destination_pitch};
-    side from = {.name = "source", .pitch = copy.source_pitch};
-    accel_status status = accel__check_callback(function);
-    if (status == ACCEL_OK)
-        status = classify(&to, copy.destination, copy.width, copy.height, function);
-    if (status == ACCEL_OK)
-        status = classify(&from, copy.source, copy.width, copy.height, function);
-    if (status == ACCEL_OK)
-        status = choose_stream(stream, &to, &from, function, &stream);
-    if (status != ACCEL_OK)
-        return status;
-    if (overlap(&to, &from, copy.width, copy.height))
+    if (overlap(to, from, copy->width, copy->height))
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
                            "source and destination overlap");
-    copy.direction = direction_of(&to, &from);
-    return queue_copy(stream, &to, &from, &copy, function);
+    out_copy->copy = *copy;
+    out_copy->copy.direction = direction_of(to, from);
+    out_copy->to = is_device(to) ? to->range.device : NULL;
+    out_copy->from = is_device(from) ? from->range.device : NULL;
+    out_copy->function = function;
+    return ACCEL_OK;
+}
+
+accel_status accel__copy_describe(const accel_backend_copy *copy, const char *function,
+                                  accel__captured_copy *out_copy)
+{
+    side to = {.name = "destination", .pitch = copy->destination_pitch};
+    side from = {.name = "source", .pitch = copy->source_pitch};
+    const accel_status status = describe(copy, function, &to, &from);
+    return status == ACCEL_OK ? finish_description(copy, &to, &from, function, out_copy) : status;
+}
+
+static accel_status copy_rows(const accel_backend_copy *copy, accel_stream *stream,
+                              const char *function)
+{
+    side to = {.name = "destination", .pitch = copy->destination_pitch};
+    side from = {.name = "source", .pitch = copy->source_pitch};
+    accel__captured_copy described;
+    accel_status status = accel__check_callback(function);
+    if (status == ACCEL_OK)
+        status = describe(copy, function, &to, &from);
+    if (status == ACCEL_OK)
+        status = choose_stream(stream, &to, &from, function, &stream);
+    if (status == ACCEL_OK)
+        status = finish_description(copy, &to, &from, function, &described);
+    return status == ACCEL_OK ? queue_or_capture(stream, &described) : status;
 }
 
 /* A copy of nothing: only the stream is checked. */
@@ -191,33 +209,45 @@ accel_status accel_copy(void *destination, const void *source, size_t size, acce
         .width = size,
         .height = 1,
     };
-    return copy_rows(copy, stream, __func__);
+    return copy_rows(&copy, stream, __func__);
+}
+
+accel_status accel__copy_rows_of(void *destination, size_t destination_pitch, const void *source,
+                                 size_t source_pitch, size_t width, size_t height,
+                                 const char *function, accel_backend_copy *out_copy)
+{
+    if (height > 1 && (destination_pitch < width || source_pitch < width))
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                           "a pitch (%zu, %zu) is less than the width %zu", destination_pitch,
+                           source_pitch, width);
+    const bool empty = width == 0 || height == 0;
+    *out_copy = (accel_backend_copy){
+        .destination = destination,
+        .source = source,
+        .destination_pitch = height == 1 ? width : destination_pitch,
+        .source_pitch = height == 1 ? width : source_pitch,
+        .width = empty ? 0 : width,
+        .height = empty ? 0 : height,
+    };
+    return ACCEL_OK;
 }
 
 accel_status accel_copy_2d(void *destination, size_t destination_pitch, const void *source,
                            size_t source_pitch, size_t width, size_t height, accel_stream *stream)
 {
-    if (height > 1 && (destination_pitch < width || source_pitch < width))
-        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__,
-                           "a pitch (%zu, %zu) is less than the width %zu", destination_pitch,
-                           source_pitch, width);
-    if (width == 0 || height == 0)
+    accel_backend_copy copy;
+    const accel_status status = accel__copy_rows_of(destination, destination_pitch, source,
+                                                    source_pitch, width, height, __func__, &copy);
+    if (status != ACCEL_OK)
+        return status;
+    if (copy.width == 0)
         return copy_nothing(stream, __func__);
-    const accel_backend_copy copy = {
-        .destination = destination,
-        .source = source,
-        .destination_pitch = height == 1 ? width : destination_pitch,
-        .source_pitch = height == 1 ? width : source_pitch,
-        .width = width,
-        .height = height,
-    };
-    return accel__error_met_by(copy_rows(copy, stream, __func__), __func__);
+    return accel__error_met_by(copy_rows(&copy, stream, __func__), __func__);
 }
 
 static accel_status check_pattern(const void *destination, const void *pattern, size_t pattern_size,
-                                  size_t size)
+                                  size_t size, const char *function)
 {
-    static const char function[] = "accel_fill";
     if (pattern == NULL)
         return accel__fail_null(function, "pattern");
     if (pattern_size != 1 && pattern_size != 2 && pattern_size != 4 && pattern_size != 8)
@@ -232,21 +262,38 @@ static accel_status check_pattern(const void *destination, const void *pattern, 
     return ACCEL_OK;
 }
 
+static accel_status classify_filled(side *to, void *destination, size_t size, const char *function)
+{
+    const accel_status status = classify(to, destination, size, 1, function);
+    if (status == ACCEL_OK && to->range.device == NULL)
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                           "the destination is not memory of accel_memory_alloc");
+    return status;
+}
+
+accel_status accel__fill_check(void *destination, const void *pattern, size_t pattern_size,
+                               size_t size, const char *function, accel__device **out_device)
+{
+    side to = {.name = "destination", .pitch = size};
+    accel_status status = check_pattern(destination, pattern, pattern_size, size, function);
+    if (status == ACCEL_OK && size != 0)
+        status = classify_filled(&to, destination, size, function);
+    *out_device = to.range.device;
+    return status;
+}
+
 accel_status accel_fill(void *destination, const void *pattern, size_t pattern_size, size_t size,
                         accel_stream *stream)
 {
     side to = {.name = "destination", .pitch = size};
     accel_native_stream *native = NULL;
-    accel_status status = check_pattern(destination, pattern, pattern_size, size);
+    accel_status status = check_pattern(destination, pattern, pattern_size, size, __func__);
     if (status == ACCEL_OK && size == 0)
         return copy_nothing(stream, __func__);
     if (status == ACCEL_OK)
         status = accel__check_callback(__func__);
     if (status == ACCEL_OK)
-        status = classify(&to, destination, size, 1, __func__);
-    if (status == ACCEL_OK && to.range.device == NULL)
-        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__,
-                           "the destination is not memory of accel_memory_alloc");
+        status = classify_filled(&to, destination, size, __func__);
     if (status == ACCEL_OK)
         status = choose_stream(stream, &to, NULL, __func__, &stream);
     if (status != ACCEL_OK)

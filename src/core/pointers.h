@@ -1,5 +1,9 @@
-/* pointers.h: from any address to the allocation that it lies in. Allocators enter what they hand out;
- * copies and accel_pointer_info ask. */
+/* pointers.h: from any address, also into the middle of a block, to the block that it lies in.
+ *
+ * Allocators enter every block that exists, free ones too, so that handing a block out and taking it back
+ * changes a word of the block and nothing here. Readers take no lock. A range's memory must stay a range
+ * for as long as the process lives (allocators keep them in slabs that they never give back): a reader may
+ * still look at one that was just taken out. */
 #ifndef ACCEL_CORE_POINTERS_H
 #define ACCEL_CORE_POINTERS_H
 
@@ -7,33 +11,99 @@
 
 #include "core/device.h"
 
-enum { ACCEL__RANGE_LEVELS = 16 };
+typedef enum accel__range_state {
+    ACCEL__RANGE_FREE = 0,
+    ACCEL__RANGE_CACHED = 1, /* free, and some thread has it at hand */
+    ACCEL__RANGE_LIVE = 2,   /* handed out: the only ones that accel__pointers_find tells of */
+    ACCEL__RANGE_PENDING = 3 /* given back, and some stream may still use it */
+} accel__range_state;
 
-/* One allocation, embedded in its allocator's own structure. All but the links is set by the
- * allocator before the range is entered, and constant while it is. */
+/* One block, embedded in its allocator's own structure. The fields are atomic because readers take no
+ * lock: accesses that say nothing else are relaxed ones by the functions below. `begin` stays while the
+ * range is entered. */
 typedef struct accel__range {
+    _Atomic(uintptr_t) begin;
+    _Atomic(size_t) size; /* as asked for; means something while the range is live */
+    _Atomic(accel__device *) device;
+    _Atomic(accel_stream *) home;
+    _Atomic(accel_memory_kind) kind;
+    _Atomic(uint32_t) state;             /* accel__range_state */
+    _Atomic(struct accel__range *) same; /* the next lower one that begins in the same 512 bytes */
+} accel__range;
+
+static inline uintptr_t accel__range_begin(const accel__range *range)
+{
+    return atomic_load_explicit(&range->begin, memory_order_relaxed);
+}
+
+static inline size_t accel__range_size(const accel__range *range)
+{
+    return atomic_load_explicit(&range->size, memory_order_relaxed);
+}
+
+static inline accel__device *accel__range_device(const accel__range *range)
+{
+    return atomic_load_explicit(&range->device, memory_order_relaxed);
+}
+
+static inline accel_stream *accel__range_home(const accel__range *range)
+{
+    return atomic_load_explicit(&range->home, memory_order_relaxed);
+}
+
+static inline uint32_t accel__range_state_of(const accel__range *range)
+{
+    return atomic_load_explicit(&range->state, memory_order_acquire);
+}
+
+/* What an allocator says of a range before it enters it, or hands it out. The state comes last. */
+static inline void accel__range_set(accel__range *range, accel__device *device,
+                                    accel_memory_kind kind, accel_stream *home)
+{
+    atomic_store_explicit(&range->device, device, memory_order_relaxed);
+    atomic_store_explicit(&range->kind, kind, memory_order_relaxed);
+    atomic_store_explicit(&range->home, home, memory_order_relaxed);
+}
+
+static inline void accel__range_set_begin(accel__range *range, uintptr_t begin)
+{
+    atomic_store_explicit(&range->begin, begin, memory_order_relaxed);
+}
+
+static inline void accel__range_set_size(accel__range *range, size_t size)
+{
+    atomic_store_explicit(&range->size, size, memory_order_relaxed);
+}
+
+static inline void accel__range_set_state(accel__range *range, accel__range_state state)
+{
+    atomic_store_explicit(&range->state, (uint32_t)state, memory_order_release);
+}
+
+/* OK, or, without a record of it: OUT_OF_HOST_MEMORY; INVALID_ARGUMENT where a range begins at that
+ * address already, or where the address lies beyond 2^48. */
+accel_status accel__pointers_enter(accel__range *range) __attribute__((warn_unused_result));
+
+/* Takes an entered range out. */
+void accel__pointers_leave(accel__range *range);
+
+/* The range that begins at `begin`, in whatever state; NULL: there is none. */
+accel__range *accel__pointers_at(const void *begin);
+
+/* The live range around `pointer`; NULL: there is none. */
+accel__range *accel__pointers_around(const void *pointer);
+
+/* What is known of a live range. */
+typedef struct accel__pointed {
     uintptr_t begin;
-    size_t size; /* as asked for; at least 1 */
+    size_t size;
     accel_memory_kind kind;
     accel__device *device;
     accel_stream *home;
-    int levels;
-    _Atomic(struct accel__range *) next[ACCEL__RANGE_LEVELS];
-} accel__range;
+} accel__pointed;
 
-void accel__pointers_enter(accel__range *range);
-
-/* Takes the range that begins at `begin` out; NULL where there is none: of two that free the same
- * pointer one gets it. */
-accel__range *accel__pointers_take(const void *begin);
-
-/* What is known of the allocation around `pointer`. False: nothing. The copy's links mean nothing, and
- * the allocation may be freed by another thread at any moment. */
-bool accel__pointers_find(const void *pointer, accel__range *out_copy);
-
-/* Calls `visit` on the range around `pointer` while it cannot be taken out. False: there is none.
- * `visit` must not call back into this file. */
-bool accel__pointers_visit(const void *pointer, void (*visit)(accel__range *range, void *user),
-                           void *user);
+/* The same as facts. False: nothing is known. The allocation may be freed by another thread at any
+ * moment; the facts are then those of before. */
+bool accel__pointers_find(const void *pointer, accel__pointed *out_facts);
 
 #endif

@@ -13,41 +13,62 @@
 #include "core/pointers.h"
 
 /* A stream other than the home stream that uses the memory, and the mark behind that use. */
-typedef struct accel__use {
-    struct accel__use *next;
+typedef struct use_of {
+    struct use_of *next;
     accel_stream *stream;     /* counted */
     bool is_over;             /* the stream was idle at the free */
     accel_native_event *mark; /* recorded at the free; NULL before, or where that failed */
-} accel__use;
+} use_of;
 
-typedef struct accel__block {
-    accel__range range;                  /* first: the pointer map hands it back */
-    accel__use home;                     /* the home stream, as the first use */
-    accel__use *uses;                    /* all others */
-    _Atomic(struct accel__block *) next; /* in the list of blocks that wait for their streams */
-} accel__block;
+typedef struct allocation {
+    accel__range range;                /* first: the pointer map hands it back */
+    use_of home;                       /* the home stream, as the first use */
+    use_of *uses;                      /* all others */
+    _Atomic(struct allocation *) next; /* in the list of blocks that wait for their streams */
+} allocation;
 
 /* Blocks that wait. Pushed at the head and unlinked by single stores, so that a forked child finds it
  * whole. The mutex guards changes; a leaf but for event queries. */
 static accel__mutex waiting_mutex;
-static _Atomic(accel__block *) waiting;
+static _Atomic(allocation *) waiting;
+
+/* Structures that are not in use: a reader of the map may still look at one. Guarded by waiting_mutex. */
+static _Atomic(allocation *) spare;
+
+static allocation *draw(void)
+{
+    accel__mutex_lock(&waiting_mutex);
+    allocation *found = spare;
+    if (found != NULL)
+        spare = atomic_load(&found->next);
+    accel__mutex_unlock(&waiting_mutex);
+    return found != NULL ? found : accel__allocate(sizeof *found);
+}
+
+static void put_aside(allocation *block)
+{
+    accel__mutex_lock(&waiting_mutex);
+    block->next = atomic_load(&spare);
+    spare = block;
+    accel__mutex_unlock(&waiting_mutex);
+}
 
 /* ---- giving back ---- */
 
-static const accel_backend_table *table_of(const accel__block *block)
+static const accel_backend_table *table_of(const allocation *block)
 {
-    return &block->range.device->backend->table;
+    return &accel__range_device(&block->range)->backend->table;
 }
 
 /* The mark is of the stream's backend, which need not be the memory's. */
-static const accel_backend_event *events_of(const accel__use *use)
+static const accel_backend_event *events_of(const use_of *use)
 {
     return &use->stream->backend->table.event;
 }
 
 /* Whether the stream has passed its use of the block. A mark that fails (the stream failed, or the
  * mark was cut off by a fork) counts as passed: nothing runs there any more. */
-static bool use_is_over(const accel__use *use)
+static bool use_is_over(const use_of *use)
 {
     bool done = false;
     if (use->is_over)
@@ -57,19 +78,19 @@ static bool use_is_over(const accel__use *use)
     return events_of(use)->query(use->mark, &done) != ACCEL_OK || done;
 }
 
-static bool is_idle(const accel__block *block)
+static bool is_idle(const allocation *block)
 {
-    if (accel__backend_is_forked(block->range.device->backend))
+    if (accel__backend_is_forked(accel__range_device(&block->range)->backend))
         return false; /* the parent's: nothing of its driver may be asked here, ever */
     if (!use_is_over(&block->home))
         return false;
-    for (const accel__use *use = block->uses; use != NULL; use = use->next)
+    for (const use_of *use = block->uses; use != NULL; use = use->next)
         if (!use_is_over(use))
             return false;
     return true;
 }
 
-static void close_use(accel__use *use)
+static void close_use(use_of *use)
 {
     if (use->mark != NULL && !accel__backend_is_forked(use->stream->backend))
         events_of(use)->destroy(use->mark);
@@ -77,9 +98,9 @@ static void close_use(accel__use *use)
 }
 
 /* Memory back to the backend, block gone. */
-static void give_back(accel__block *block)
+static void give_back(allocation *block)
 {
-    accel__device *device = block->range.device;
+    accel__device *device = accel__range_device(&block->range);
     void *pointer = (void *)block->range.begin;
     if (block->range.kind == ACCEL_MEMORY_KIND_PINNED)
         table_of(block)->pinned.free(device->native, pointer);
@@ -87,22 +108,22 @@ static void give_back(accel__block *block)
         table_of(block)->memory.free(device->native, pointer);
     close_use(&block->home);
     while (block->uses != NULL) {
-        accel__use *use = block->uses;
+        use_of *use = block->uses;
         block->uses = use->next;
         close_use(use);
         accel__deallocate(use);
     }
-    accel__deallocate(block);
+    put_aside(block);
 }
 
 /* Unlinks one waiting block that is idle; NULL where there is none. */
-static accel__block *take_idle(void)
+static allocation *take_idle(void)
 {
     accel__mutex_lock(&waiting_mutex);
-    _Atomic(accel__block *) *link = &waiting;
+    _Atomic(allocation *) *link = &waiting;
     while (*link != NULL && !is_idle(*link))
         link = &atomic_load(link)->next;
-    accel__block *found = *link;
+    allocation *found = *link;
     if (found != NULL)
         *link = atomic_load(&found->next);
     accel__mutex_unlock(&waiting_mutex);
@@ -112,7 +133,7 @@ static accel__block *take_idle(void)
 /* Gives back all that can be. True: something was. */
 static bool collect(void)
 {
-    accel__block *found = NULL;
+    allocation *found = NULL;
     bool any = false;
     if (atomic_load_explicit(&waiting, memory_order_acquire) == NULL)
         return false;
@@ -183,25 +204,29 @@ static accel_status allocate(accel_stream *stream, size_t size, const accel_memo
                              void **out_pointer)
 {
     accel__device *device = stream->device;
-    accel__block *block = accel__allocate(sizeof *block);
+    allocation *block = draw();
     if (block == NULL)
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, device->backend->table.name,
                            "accel_memory_alloc", "no host memory to keep account of an allocation");
     const accel_status status = from_backend_or_wait(device, options, size, out_pointer);
     if (status != ACCEL_OK) {
-        accel__deallocate(block);
+        put_aside(block);
         *out_pointer = NULL;
         return status;
     }
     accel_stream_retain(stream);
-    block->home.stream = stream;
-    block->range.begin = (uintptr_t)*out_pointer;
-    block->range.size = size;
-    block->range.kind = options->kind;
-    block->range.device = device;
-    block->range.home = stream;
-    accel__pointers_enter(&block->range);
-    return ACCEL_OK;
+    block->home = (use_of){.stream = stream};
+    accel__range_set_begin(&block->range, (uintptr_t)*out_pointer);
+    accel__range_set_size(&block->range, size);
+    accel__range_set(&block->range, device, options->kind, stream);
+    if (accel__pointers_enter(&block->range) == ACCEL_OK) {
+        accel__range_set_state(&block->range, ACCEL__RANGE_LIVE);
+        return ACCEL_OK;
+    }
+    give_back(block);
+    *out_pointer = NULL;
+    return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, device->backend->table.name,
+                       "accel_memory_alloc", "no host memory to keep account of an allocation");
 }
 
 accel_status accel_memory_alloc(accel_stream *stream, size_t size,
@@ -226,7 +251,7 @@ accel_status accel_memory_alloc(accel_stream *stream, size_t size,
 
 /* Puts a mark behind the use. Without one (no memory, or inside a callback, where some drivers allow
  * no calls) the block waits until the whole stream is idle. */
-static void mark_use(accel__use *use)
+static void mark_use(use_of *use)
 {
     const accel_backend_event *event = events_of(use);
     accel_native_stream *native = use->stream->native;
@@ -240,10 +265,10 @@ static void mark_use(accel__use *use)
     }
 }
 
-static void wait_or_give_back(accel__block *block)
+static void wait_or_give_back(allocation *block)
 {
     mark_use(&block->home);
-    for (accel__use *use = block->uses; use != NULL; use = use->next)
+    for (use_of *use = block->uses; use != NULL; use = use->next)
         mark_use(use);
     if (is_idle(block)) {
         give_back(block);
@@ -256,26 +281,32 @@ static void wait_or_give_back(accel__block *block)
     accel__mutex_unlock(&waiting_mutex);
 }
 
-static bool begins_a_range(const void *pointer)
+/* Of two that free the same pointer one gets it. */
+static accel__range *take_out(const void *pointer)
 {
-    accel__range range;
-    return accel__pointers_find(pointer, &range) && range.begin == (uintptr_t)pointer;
+    uint32_t live = ACCEL__RANGE_LIVE;
+    accel__range *range = accel__pointers_at(pointer);
+    if (range == NULL ||
+        !atomic_compare_exchange_strong(&range->state, &live, ACCEL__RANGE_PENDING))
+        return NULL;
+    accel__pointers_leave(range);
+    return range;
 }
 
 accel_status accel_memory_free(void *pointer)
 {
     if (pointer == NULL)
         return ACCEL_OK;
-    accel__range *range = begins_a_range(pointer) ? accel__pointers_take(pointer) : NULL;
+    accel__range *range = take_out(pointer);
     if (range == NULL)
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__,
                            "%p is not the start of a live allocation: freed twice, inside a block, "
                            "or not of accel_memory_alloc",
                            pointer);
-    if (accel__backend_is_forked(range->device->backend))
+    if (accel__backend_is_forked(accel__range_device(range)->backend))
         return ACCEL_OK; /* the parent's: nothing of the driver may be touched here */
     accel__error_mute();
-    wait_or_give_back((accel__block *)range);
+    wait_or_give_back((allocation *)range);
     accel__error_unmute();
     if (accel__callback_depth == 0)
         collect();
@@ -284,23 +315,30 @@ accel_status accel_memory_free(void *pointer)
 
 /* ---- use on other streams ---- */
 
-typedef struct added_use {
-    accel__use *made; /* taken over by the block, or left where it has that stream already */
-    bool taken;
-} added_use;
-
-static void add_use(accel__range *range, void *user)
+static bool has_use(const allocation *block, const accel_stream *stream)
 {
-    accel__block *block = (accel__block *)range;
-    added_use *added = user;
-    if (block->home.stream == added->made->stream)
-        return;
-    for (const accel__use *use = block->uses; use != NULL; use = use->next)
-        if (use->stream == added->made->stream)
-            return;
-    added->made->next = block->uses;
-    block->uses = added->made;
-    added->taken = true;
+    bool has = block->home.stream == stream;
+    for (const use_of *use = block->uses; use != NULL; use = use->next)
+        has = has || use->stream == stream;
+    return has;
+}
+
+/* Takes `made` over, or leaves it where the block has that stream already. */
+static accel_status add_use(const void *pointer, use_of **made)
+{
+    accel_status status = ACCEL_ERROR_INVALID_ARGUMENT;
+    accel__mutex_lock(&waiting_mutex);
+    allocation *block = (allocation *)accel__pointers_around(pointer);
+    if (block != NULL) {
+        status = ACCEL_OK;
+        if (!has_use(block, (*made)->stream)) {
+            (*made)->next = block->uses;
+            block->uses = *made;
+            *made = NULL;
+        }
+    }
+    accel__mutex_unlock(&waiting_mutex);
+    return status;
 }
 
 accel_status accel_record_stream(const void *pointer, accel_stream *stream)
@@ -310,18 +348,19 @@ accel_status accel_record_stream(const void *pointer, accel_stream *stream)
     accel_status status = accel__resolve_stream(stream, __func__, &stream);
     if (status != ACCEL_OK)
         return status;
-    added_use added = {.made = accel__allocate(sizeof *added.made)};
-    if (added.made == NULL)
+    use_of *made = accel__allocate(sizeof *made);
+    if (made == NULL)
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, stream->backend->table.name, __func__,
                            "no memory to note the use of a stream");
     accel_stream_retain(stream);
-    added.made->stream = stream;
-    if (!accel__pointers_visit(pointer, add_use, &added))
-        status = accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__,
+    made->stream = stream;
+    status = add_use(pointer, &made);
+    if (status != ACCEL_OK)
+        status = accel__fail(status, NULL, __func__,
                              "%p lies in no allocation of accel_memory_alloc", pointer);
-    if (!added.taken) {
+    if (made != NULL) {
         accel_stream_release(stream);
-        accel__deallocate(added.made);
+        accel__deallocate(made);
     }
     return status;
 }
