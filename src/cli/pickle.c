@@ -531,7 +531,8 @@ bool accel__pickle_read(const uint8_t *bytes, size_t size, accel__value_store *s
                         accel__value **out_value, accel__snapshot_problem *problem)
 {
     machine m = {.bytes = bytes, .size = size, .store = store, .problem = problem};
-    bool good = true;
+    m.stack = grow(NULL, &m.capacity, sizeof(accel__value *));
+    bool good = m.stack != NULL || no_memory(&m);
     while (good && m.result == NULL)
         good = step(&m);
     *out_value = good ? m.result : NULL;
