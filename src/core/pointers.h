@@ -18,6 +18,14 @@ typedef enum accel__range_state {
     ACCEL__RANGE_PENDING = 3 /* given back, and some stream may still use it */
 } accel__range_state;
 
+/* Whose a range is: what it is embedded in, and who takes it back. */
+typedef enum accel__range_owner {
+    ACCEL__RANGE_OF_BLOCK = 0,   /* memory/block.h: a piece of a heap's segment */
+    ACCEL__RANGE_OF_HOST = 1,    /* memory/host.h: pinned memory */
+    ACCEL__RANGE_OF_FOREIGN = 2, /* memory/foreign.h: memory that something else allocated */
+    ACCEL__RANGE_OF_GUARD = 3 /* memory/debug.h: what lies between canaries inside of another one */
+} accel__range_owner;
+
 /* One block, embedded in its allocator's own structure. The fields are atomic because readers take no
  * lock: accesses that say nothing else are relaxed ones by the functions below. `begin` stays while the
  * range is entered. */
@@ -28,6 +36,7 @@ typedef struct accel__range {
     _Atomic(accel_stream *) home;
     _Atomic(accel_memory_kind) kind;
     _Atomic(uint32_t) state;             /* accel__range_state */
+    _Atomic(uint32_t) owner;             /* accel__range_owner; stays while the range is entered */
     _Atomic(struct accel__range *) same; /* the next lower one that begins in the same 512 bytes */
 } accel__range;
 
@@ -49,6 +58,11 @@ static inline accel__device *accel__range_device(const accel__range *range)
 static inline accel_stream *accel__range_home(const accel__range *range)
 {
     return atomic_load_explicit(&range->home, memory_order_relaxed);
+}
+
+static inline uint32_t accel__range_owner_of(const accel__range *range)
+{
+    return atomic_load_explicit(&range->owner, memory_order_relaxed);
 }
 
 static inline uint32_t accel__range_state_of(const accel__range *range)
@@ -73,6 +87,11 @@ static inline void accel__range_set_begin(accel__range *range, uintptr_t begin)
 static inline void accel__range_set_size(accel__range *range, size_t size)
 {
     atomic_store_explicit(&range->size, size, memory_order_relaxed);
+}
+
+static inline void accel__range_set_owner(accel__range *range, accel__range_owner owner)
+{
+    atomic_store_explicit(&range->owner, (uint32_t)owner, memory_order_relaxed);
 }
 
 static inline void accel__range_set_state(accel__range *range, accel__range_state state)
