@@ -1,0 +1,117 @@
+/* marks.c: see marks.h. */
+#include "memory/marks.h"
+
+#include "base/allocate.h"
+#include "base/error.h"
+#include "core/device.h"
+
+void accel__marks_begin(accel__mark *first, accel_stream *home)
+{
+    accel_stream_retain(home);
+    *first = (accel__mark){.stream = home};
+}
+
+accel__mark *accel__mark_create(accel_stream *stream)
+{
+    accel__mark *made = accel__allocate(sizeof *made);
+    if (made == NULL)
+        return NULL;
+    accel_stream_retain(stream);
+    made->stream = stream;
+    return made;
+}
+
+bool accel__marks_add(accel__mark *first, accel__mark *mark)
+{
+    for (const accel__mark *found = first; found != NULL; found = found->next)
+        if (found->stream == mark->stream)
+            return false;
+    mark->next = first->next;
+    first->next = mark;
+    return true;
+}
+
+/* The stream's backend, which need not be the memory's. */
+static const accel_backend_event *events_of(const accel__mark *mark)
+{
+    return &mark->stream->backend->table.event;
+}
+
+static void end_mark(accel__mark *mark)
+{
+    if (mark->event != NULL && !accel__backend_is_forked(mark->stream->backend))
+        events_of(mark)->destroy(mark->event);
+    accel_stream_release(mark->stream);
+    mark->event = NULL;
+    mark->stream = NULL;
+}
+
+void accel__mark_release(accel__mark *mark)
+{
+    if (mark == NULL)
+        return;
+    end_mark(mark);
+    accel__deallocate(mark);
+}
+
+static void set_mark(accel__mark *mark)
+{
+    const accel_backend_event *event = events_of(mark);
+    accel_native_stream *native = mark->stream->native;
+    mark->is_over = accel__stream_is_idle(mark->stream);
+    if (native == NULL || accel__callback_depth != 0 || mark->is_over ||
+        event->create(mark->stream->device->native, false, &mark->event) != ACCEL_OK)
+        return;
+    if (event->record(mark->event, native) != ACCEL_OK) {
+        event->destroy(mark->event);
+        mark->event = NULL;
+    }
+}
+
+void accel__marks_set(accel__mark *first)
+{
+    accel__error_mute();
+    for (accel__mark *mark = first; mark != NULL; mark = mark->next)
+        set_mark(mark);
+    accel__error_unmute();
+}
+
+/* A mark that fails (the stream failed, or a fork cut the mark off) has passed: nothing runs there any
+ * more. */
+static bool has_passed(const accel__mark *mark)
+{
+    bool done = false;
+    if (mark->is_over)
+        return true;
+    if (mark->event == NULL || accel__backend_is_forked(mark->stream->backend))
+        return accel__stream_is_idle(mark->stream);
+    return events_of(mark)->query(mark->event, &done) != ACCEL_OK || done;
+}
+
+bool accel__marks_passed(const accel__mark *first)
+{
+    bool passed = true;
+    accel__error_mute();
+    for (const accel__mark *mark = first; passed && mark != NULL; mark = mark->next)
+        passed = has_passed(mark);
+    accel__error_unmute();
+    return passed;
+}
+
+void accel__marks_wait(const accel__mark *first)
+{
+    accel__error_mute();
+    for (const accel__mark *mark = first; mark != NULL; mark = mark->next)
+        (void)accel_stream_synchronize(mark->stream);
+    accel__error_unmute();
+}
+
+void accel__marks_end(accel__mark *first)
+{
+    while (first->next != NULL) {
+        accel__mark *mark = first->next;
+        first->next = mark->next;
+        accel__mark_release(mark);
+    }
+    end_mark(first);
+}
