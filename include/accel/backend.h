@@ -285,6 +285,50 @@ typedef struct accel_backend_virtual {
     void (*decommit)(accel_native_device *device, void *address, size_t size);
 } accel_backend_virtual;
 
+/* One operation of a schedule: as the call of that name takes it. */
+typedef enum accel_backend_step_kind {
+    ACCEL_BACKEND_STEP_KIND_LAUNCH = 1,
+    ACCEL_BACKEND_STEP_KIND_COPY = 2, /* within the device, or between it and the host */
+    ACCEL_BACKEND_STEP_KIND_FILL = 3
+} accel_backend_step_kind;
+
+typedef struct accel_backend_step {
+    accel_backend_step_kind kind;
+    union {
+        struct {
+            accel_native_function *function; /* its module lives as long as the schedule */
+            const accel_launch_shape *shape;
+            const accel_kernel_arg *args;
+            uint32_t arg_count;
+        } launch;
+        const accel_backend_copy *copy;
+        struct {
+            void *destination;
+            const void *pattern;
+            size_t pattern_size;
+            size_t size;
+        } fill;
+    };
+} accel_backend_step;
+
+typedef struct accel_native_schedule accel_native_schedule;
+
+/* A row of operations that is queued as one, again and again. Stand-in: the graph layer queues each
+ * operation by itself. */
+typedef struct accel_backend_schedules {
+    /* Copies the steps (at least one), and all that they point to. */
+    accel_status (*create)(accel_native_device *device, const accel_backend_step *steps,
+                           uint32_t step_count, accel_native_schedule **out_schedule);
+    /* Another step of the same kind (and kernel) in the place of `index`, for replays queued from now
+     * on. False: that cannot be done now (replays are pending), nothing changed: make a new one. Calls
+     * for one schedule come one at a time, also those of replay. */
+    bool (*update)(accel_native_schedule *schedule, uint32_t index, const accel_backend_step *step);
+    /* Queues all steps, in their order, on a stream of the device. */
+    accel_status (*replay)(accel_native_stream *stream, accel_native_schedule *schedule);
+    /* Pending replays keep what they need; a module is unloaded after this call at the earliest. */
+    void (*destroy)(accel_native_schedule *schedule);
+} accel_backend_schedules;
+
 /* ---- the table ---- */
 
 #define ACCEL_BACKEND_SURVIVES_FORK 1u /* usable in a child after use in the parent */
@@ -326,6 +370,7 @@ typedef struct accel_backend_table {
     accel_backend_functions functions;
     accel_backend_handles handles;
     accel_backend_virtual virtual_memory;
+    accel_backend_schedules schedules;
 } accel_backend_table;
 
 ACCEL_END_DECLS

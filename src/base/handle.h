@@ -10,7 +10,8 @@ typedef enum accel__handle_kind {
     ACCEL__HANDLE_STREAM = 1,
     ACCEL__HANDLE_EVENT,
     ACCEL__HANDLE_MODULE,
-    ACCEL__HANDLE_KERNEL
+    ACCEL__HANDLE_KERNEL,
+    ACCEL__HANDLE_GRAPH
 } accel__handle_kind;
 
 /* First member of each object, so that a pointer to the object is one to its handle. */

@@ -66,6 +66,7 @@ typedef struct group {
 static const group groups[ACCEL__GROUP_COUNT] = {
     GROUP(timing), GROUP(callbacks), GROUP(pinned),  GROUP(priorities),
     GROUP(peer),   GROUP(functions), GROUP(handles), NAMED_GROUP("virtual", virtual_memory),
+    GROUP(schedules),
 };
 
 typedef void (*any_function)(void);

@@ -198,6 +198,30 @@ static inline bool are_plain_arguments(const accel_kernel *kernel, const accel_k
     return bytes <= ACCEL_KERNEL_ARGS_MAX_SIZE;
 }
 
+static accel_status check_kernel(const accel_kernel *kernel, const accel_launch_shape *shape)
+{
+    if (!accel__handle_is_live(kernel, ACCEL__HANDLE_KERNEL))
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                           "the kernel is NULL or its module was released");
+    return shape != NULL ? ACCEL_OK : accel__fail_null(function, "shape");
+}
+
+static accel_status check_launch(const accel_kernel *kernel, const accel_launch_shape *shape,
+                                 const accel_kernel_arg *args, uint32_t arg_count, bool *out_empty)
+{
+    accel_status status = check_block(kernel, shape->block);
+    if (status == ACCEL_OK)
+        status = check_grid(kernel, shape->grid, out_empty);
+    return status == ACCEL_OK ? check_arguments(kernel, args, arg_count) : status;
+}
+
+accel_status accel__launch_check(const accel_kernel *kernel, const accel_launch_shape *shape,
+                                 const accel_kernel_arg *args, uint32_t arg_count, bool *out_empty)
+{
+    const accel_status status = check_kernel(kernel, shape);
+    return status == ACCEL_OK ? check_launch(kernel, shape, args, arg_count, out_empty) : status;
+}
+
 /* Takes over the caller's count of the capture. `arg_count` UINT32_MAX: nothing runs. */
 static accel_status launch_captured(accel__capture *capture, accel_kernel *kernel,
                                     accel_stream *stream, const accel_launch_shape *shape,
@@ -218,18 +242,11 @@ __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *ke
 {
     accel_native_stream *native = NULL;
     bool empty = false;
-    if (!accel__handle_is_live(kernel, ACCEL__HANDLE_KERNEL))
-        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
-                           "the kernel is NULL or its module was released");
-    if (shape == NULL)
-        return accel__fail_null(function, "shape");
-    accel_status status = resolve_stream(kernel, &stream);
+    accel_status status = check_kernel(kernel, shape);
     if (status == ACCEL_OK)
-        status = check_block(kernel, shape->block);
+        status = resolve_stream(kernel, &stream);
     if (status == ACCEL_OK)
-        status = check_grid(kernel, shape->grid, &empty);
-    if (status == ACCEL_OK)
-        status = check_arguments(kernel, args, arg_count);
+        status = check_launch(kernel, shape, args, arg_count, &empty);
     if (status != ACCEL_OK)
         return status;
     accel__capture *capture = accel__capture_of(stream);

@@ -46,6 +46,7 @@ typedef enum accel__group {
     ACCEL__GROUP_FUNCTIONS,
     ACCEL__GROUP_HANDLES,
     ACCEL__GROUP_VIRTUAL,
+    ACCEL__GROUP_SCHEDULES,
     ACCEL__GROUP_COUNT
 } accel__group;
 

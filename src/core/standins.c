@@ -110,6 +110,32 @@ static void no_return(accel_native_device *device, void *address, size_t size)
     (void)device, (void)address, (void)size;
 }
 
+static accel_status no_schedule(accel_native_device *device, const accel_backend_step *steps,
+                                uint32_t step_count, accel_native_schedule **out_schedule)
+{
+    (void)device, (void)steps, (void)step_count;
+    *out_schedule = NULL;
+    return unsupported("accel_graph_instantiate", "schedules");
+}
+
+static bool no_update(accel_native_schedule *schedule, uint32_t index,
+                      const accel_backend_step *step)
+{
+    (void)schedule, (void)index, (void)step;
+    return false;
+}
+
+static accel_status no_replay(accel_native_stream *stream, accel_native_schedule *schedule)
+{
+    (void)stream, (void)schedule;
+    return unsupported("accel_graph_replay", "schedules");
+}
+
+static void no_schedule_destroy(accel_native_schedule *schedule)
+{
+    (void)schedule;
+}
+
 const accel_backend_table accel__standins = {
     .timing = {.elapsed = no_elapsed},
     .callbacks = {.add = no_callback},
@@ -123,4 +149,8 @@ const accel_backend_table accel__standins = {
                        .release = no_return,
                        .commit = no_commit,
                        .decommit = no_return},
+    .schedules = {.create = no_schedule,
+                  .update = no_update,
+                  .replay = no_replay,
+                  .destroy = no_schedule_destroy},
 };

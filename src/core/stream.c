@@ -18,6 +18,7 @@
 static _Atomic(uint64_t) last_id;
 
 _Atomic(void (*)(void)) accel__after_synchronize;
+_Atomic(void (*)(void)) accel__after_synchronize_graphs;
 
 accel_status accel__stream_check(const accel_stream *stream, const char *function)
 {
@@ -277,6 +278,12 @@ static accel_stream *next_retained(accel__device *device, accel_stream *previous
     return next;
 }
 
+static void call_after_synchronize(void (*after)(void))
+{
+    if (after != NULL)
+        after();
+}
+
 accel_status accel__device_synchronize(accel__device *device, const char *function)
 {
     if (accel__backend_is_forked(device->backend))
@@ -298,9 +305,8 @@ accel_status accel__device_synchronize(accel__device *device, const char *functi
     if (first != ACCEL_OK)
         accel__error_unmute();
     sweep(device);
-    void (*after)(void) = accel__after_synchronize;
-    if (after != NULL)
-        after();
+    call_after_synchronize(accel__after_synchronize_graphs);
+    call_after_synchronize(accel__after_synchronize);
     return first;
 }
 

@@ -59,6 +59,9 @@ accel_status accel__stream_check(const accel_stream *stream, const char *functio
  * then what waited for streams. NULL: nobody. */
 extern _Atomic(void (*)(void)) accel__after_synchronize;
 
+/* The same for the graph layer, called before that of memory. */
+extern _Atomic(void (*)(void)) accel__after_synchronize_graphs;
+
 /* Waits for each stream of the device; the first failure. Also destroys abandoned streams that are
  * done. */
 accel_status accel__device_synchronize(struct accel__device *device, const char *function);

@@ -5,6 +5,7 @@
 #include "backends/cpu/memory.h"
 #include "backends/cpu/module.h"
 #include "backends/cpu/pool.h"
+#include "backends/cpu/schedule.h"
 #include "backends/cpu/stream.h"
 #include "backends/cpu/virtual.h"
 
@@ -71,6 +72,10 @@ static const accel_backend_table table = {
                        .release = accel__cpu_virtual_release,
                        .commit = accel__cpu_virtual_commit,
                        .decommit = accel__cpu_virtual_decommit},
+    .schedules = {.create = accel__cpu_schedule_create,
+                  .update = accel__cpu_schedule_update,
+                  .replay = accel__cpu_schedule_replay,
+                  .destroy = accel__cpu_schedule_destroy},
 };
 
 const accel_backend_table *accel__backend_cpu(void)

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/job.h"
 #include "backends/cpu/pool.h"
+#include "backends/cpu/schedule.h"
 #include "base/allocate.h"
 
 enum {
@@ -87,6 +88,8 @@ uint64_t accel__cpu_expected(const accel__cpu_slot *slot)
         return accel__cpu_ticks_of_ns(slot->fill.size / BYTES_PER_NS);
     case ACCEL__CPU_OP_CALL:
         return UINT64_MAX;
+    case ACCEL__CPU_OP_SCHEDULE:
+        return accel__cpu_schedule_expected(slot->schedule.schedule);
     case ACCEL__CPU_OP_WAIT:
     case ACCEL__CPU_OP_STAMP:
         break;
@@ -141,6 +144,9 @@ static accel__cpu_drained skip(accel__cpu_queue *queue, accel__cpu_slot *slot)
         break;
     case ACCEL__CPU_OP_CALL:
         return call_back(queue, slot);
+    case ACCEL__CPU_OP_SCHEDULE:
+        accel__cpu_schedule_unreference(slot->schedule.schedule);
+        break;
     case ACCEL__CPU_OP_COPY:
     case ACCEL__CPU_OP_FILL:
         break;
@@ -169,6 +175,10 @@ static accel__cpu_drained execute(accel__cpu_executor *executor, accel__cpu_queu
         break;
     case ACCEL__CPU_OP_CALL:
         return call_back(queue, slot);
+    case ACCEL__CPU_OP_SCHEDULE:
+        accel__cpu_schedule_execute(executor, queue, slot->schedule.schedule, position);
+        accel__cpu_schedule_unreference(slot->schedule.schedule);
+        break;
     }
     return ACCEL__CPU_DRAINED;
 }

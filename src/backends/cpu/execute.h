@@ -40,6 +40,14 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
 void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
                                accel__cpu_slot *slot, uint64_t position, uint64_t expected);
 void accel__cpu_launch_release(accel__cpu_slot *slot);
+/* Runs a launch whose arguments are packed; a failure sticks to the queue. */
+void accel__cpu_launch_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                           const accel__cpu_launch_op *op, const unsigned char *arguments,
+                           uint64_t position, bool is_measured);
+/* Packs arguments as accel__cpu_native_function says. */
+void accel__cpu_launch_pack(const accel__cpu_native_function *function,
+                            const accel_kernel_arg *args, uint32_t arg_count,
+                            unsigned char *target);
 void accel__cpu_copy_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
                              const accel__cpu_copy_op *copy);
 void accel__cpu_fill_execute(const accel__cpu_fill_op *fill);

@@ -102,16 +102,22 @@ void accel__cpu_launch_release(accel__cpu_slot *slot)
         accel__deallocate(slot->block);
 }
 
-void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                               accel__cpu_slot *slot, uint64_t position, uint64_t expected)
+void accel__cpu_launch_pack(const accel__cpu_native_function *function,
+                            const accel_kernel_arg *args, uint32_t arg_count, unsigned char *target)
 {
-    const accel__cpu_launch_op *op = &slot->launch;
+    pack(function, args, arg_count, target);
+}
+
+void accel__cpu_launch_run(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                           const accel__cpu_launch_op *op, const unsigned char *arguments,
+                           uint64_t position, bool is_measured)
+{
     accel__cpu_job job = {
         .op = op,
-        .arguments = slot->has_block != 0 ? slot->block : slot->arguments,
+        .arguments = arguments,
         .block_count = op->grid[0] * op->grid[1] * op->grid[2],
         .thread_count = accel__cpu_thread_count(),
-        .is_measured = position % 16 == 0 || expected > accel__cpu_ticks_of_ns(MEASURED_NS),
+        .is_measured = is_measured,
     };
     const bool ran = accel__cpu_job_run(executor, queue, &job);
     const char *error = atomic_load_explicit(&job.error, memory_order_relaxed);
@@ -120,5 +126,13 @@ void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *
                               "no memory for the local memory and scratch of a kernel");
     else if (error != NULL)
         accel__cpu_queue_fail(queue, position, ACCEL_ERROR_DEVICE_FAILED, error);
+}
+
+void accel__cpu_launch_execute(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                               accel__cpu_slot *slot, uint64_t position, uint64_t expected)
+{
+    accel__cpu_launch_run(executor, queue, &slot->launch,
+                          slot->has_block != 0 ? slot->block : slot->arguments, position,
+                          position % 16 == 0 || expected > accel__cpu_ticks_of_ns(MEASURED_NS));
     accel__cpu_launch_release(slot);
 }

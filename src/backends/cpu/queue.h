@@ -40,7 +40,8 @@ typedef enum accel__cpu_op {
     ACCEL__CPU_OP_FILL,
     ACCEL__CPU_OP_WAIT,  /* for a mark in another queue */
     ACCEL__CPU_OP_STAMP, /* the time of an event */
-    ACCEL__CPU_OP_CALL
+    ACCEL__CPU_OP_CALL,
+    ACCEL__CPU_OP_SCHEDULE /* a row of launches, copies and fills: schedule.h */
 } accel__cpu_op;
 
 typedef struct accel__cpu_queue accel__cpu_queue;
@@ -81,6 +82,10 @@ typedef struct accel__cpu_call_op {
     void *user;
 } accel__cpu_call_op;
 
+typedef struct accel__cpu_schedule_op {
+    accel_native_schedule *schedule; /* counted */
+} accel__cpu_schedule_op;
+
 /* Two cache lines; the second only where a launch has arguments. */
 typedef struct accel__cpu_slot {
     _Alignas(64) _Atomic(uint64_t) sequence;
@@ -93,6 +98,7 @@ typedef struct accel__cpu_slot {
         accel__cpu_wait_op wait;
         accel__cpu_stamp_op stamp;
         accel__cpu_call_op call;
+        accel__cpu_schedule_op schedule;
     };
     union {
         _Alignas(64) unsigned char arguments[ACCEL__CPU_INLINE_ARGUMENTS];
