@@ -19,9 +19,11 @@
 #include <accel/memory_history.h>
 
 #include "base/allocate.h"
+#include "memory/unwind.h"
 #include "platform/mutex.h"
 
-#define NOT_CHECKED __attribute__((no_sanitize("address", "thread", "undefined"), noinline))
+/* Stack memory that other functions own is read as it is: sanitizers must not look. */
+#define NOT_CHECKED __attribute__((no_sanitize("address", "thread", "undefined")))
 
 /* ---- keeping ---- */
 
@@ -53,14 +55,17 @@ static const kept_stack *stack_of(uint32_t number)
     return (const kept_stack *)(chunk + (size_t)(number % UNITS) * UNIT);
 }
 
+/* A sum of products that do not wait for each other: the processor makes one a cycle. */
 static uint64_t hash_of(const uintptr_t *frames, size_t count)
 {
+    static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t hash = count;
+    uint64_t factor = odd;
     for (size_t i = 0; i < count; i++) {
-        hash = (hash ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
+        hash += frames[i] * factor;
+        factor += odd << 1;
     }
-    return hash;
+    return (hash ^ hash >> 32) * odd;
 }
 
 /* From the bucket's `head` on, up to `end`. 0: not there. */
@@ -165,14 +170,6 @@ static int note_own_code(struct dl_phdr_info *object, size_t size, void *user)
     return 0;
 }
 
-void accel__stack_prepare(accel__unwinder unwinder)
-{
-    void *frames[4];
-    dl_iterate_phdr(note_own_code, (void *)(uintptr_t)accel__stack_prepare);
-    if (unwinder == ACCEL__UNWINDER_TABLES)
-        backtrace(frames, 4);
-}
-
 /* ---- catching ---- */
 
 typedef struct stack_walk {
@@ -228,8 +225,7 @@ static inline uintptr_t plain_address(uintptr_t address)
 #endif
 }
 
-/* Stack memory that other functions own is read as it is: sanitizers must not look. */
-static NOT_CHECKED void walk_frame_pointers(stack_walk *walk)
+static NOT_CHECKED __attribute__((noinline)) void walk_frame_pointers(stack_walk *walk)
 {
     const uintptr_t *frame = __builtin_frame_address(0);
     if (bounds.high == 0)
@@ -259,6 +255,82 @@ static void walk_frame_pointers(stack_walk *walk)
 
 #endif
 
+#ifdef __x86_64__
+
+static inline bool is_on_stack(uintptr_t address, uintptr_t above)
+{
+    return address > above && address <= bounds.high - 2 * sizeof address &&
+           address % sizeof address == 0;
+}
+
+static NOT_CHECKED inline uintptr_t word_at(uintptr_t address)
+{
+    return *(const uintptr_t *)address;
+}
+
+/* What is known of a frame on the way up. */
+typedef struct stack_frame {
+    uintptr_t place; /* where in the code: the return address */
+    uintptr_t stack; /* rsp when the call has returned */
+    uintptr_t frame; /* rbp */
+} stack_frame;
+
+/* To the caller of the frame. False: there is none, or it cannot be found. Memory is read between
+ * the frame and the end of the stack only. */
+static NOT_CHECKED inline bool step(stack_frame *at)
+{
+    const accel__unwind_row row = accel__unwind_at(at->place - 1);
+    const uintptr_t saved = accel__unwind_saved(row);
+    uintptr_t cfa = at->stack + accel__unwind_offset(row);
+    uintptr_t frame = at->frame;
+    switch (accel__unwind_kind_of(row)) {
+    case ACCEL__UNWIND_BY_STACK:
+        break;
+    case ACCEL__UNWIND_BY_FRAME:
+        cfa = at->frame + accel__unwind_offset(row);
+        break;
+    case ACCEL__UNWIND_REALIGNED:
+        if (!is_on_stack(at->frame - accel__unwind_offset(row), at->stack - 1) ||
+            !is_on_stack(at->frame, at->stack - 1))
+            return false;
+        cfa = word_at(at->frame - accel__unwind_offset(row));
+        frame = word_at(at->frame);
+        break;
+    case ACCEL__UNWIND_UNKNOWN: /* code without tables has frame pointers, or the way ends here */
+        if (!is_on_stack(at->frame, at->stack - 1))
+            return false;
+        cfa = at->frame + 2 * sizeof cfa;
+        frame = word_at(at->frame);
+        break;
+    default:
+        return false;
+    }
+    if (cfa < at->stack + sizeof cfa || cfa > bounds.high || cfa % sizeof cfa != 0)
+        return false;
+    if (saved != 0)
+        frame = cfa - saved >= at->stack ? word_at(cfa - saved) : 0;
+    *at = (stack_frame){.place = word_at(cfa - sizeof cfa), .stack = cfa, .frame = frame};
+    return at->place > 1;
+}
+
+static NOT_CHECKED __attribute__((noinline)) void walk_tables(stack_walk *walk)
+{
+    const uintptr_t *frame = __builtin_frame_address(0);
+    stack_frame at = {.place = frame[1], .stack = (uintptr_t)(frame + 2), .frame = frame[0]};
+    if (bounds.high == 0)
+        find_bounds();
+    if ((uintptr_t)frame > bounds.low && (uintptr_t)frame < bounds.high)
+        while (add_frame(walk, at.place) && step(&at))
+            continue;
+}
+
+static void prepare_tables(void)
+{
+    accel__unwind_forget();
+}
+
+#else
+
 /* Libaccel's own frames come first; there are never as many as this. */
 enum { OWN_FRAMES = 16 };
 
@@ -268,6 +340,22 @@ static void walk_tables(stack_walk *walk)
     const int count = backtrace(frames, (int)walk->max + OWN_FRAMES);
     for (int i = 0; i < count && add_frame(walk, (uintptr_t)frames[i]); i++)
         continue;
+}
+
+/* The C library loads its unwinder at the first use. */
+static void prepare_tables(void)
+{
+    void *frames[4];
+    backtrace(frames, 4);
+}
+
+#endif
+
+void accel__stack_prepare(accel__unwinder unwinder)
+{
+    dl_iterate_phdr(note_own_code, (void *)(uintptr_t)accel__stack_prepare);
+    if (unwinder == ACCEL__UNWINDER_TABLES)
+        prepare_tables();
 }
 
 uint32_t accel__stack_catch(accel__unwinder unwinder, unsigned max_frames)

@@ -10,11 +10,11 @@
 
 typedef enum accel__unwinder {
     ACCEL__UNWINDER_FRAME_POINTERS = 0,
-    ACCEL__UNWINDER_TABLES = 1 /* backtrace() */
+    ACCEL__UNWINDER_TABLES = 1
 } accel__unwinder;
 
-/* What must be known before the first catch: where libaccel's own code lies, and, for the tables,
- * the C library's unwinder, which is loaded at its first use. Without locks held. */
+/* What must be known before the first catch: where libaccel's own code lies. Forgets what the tables of
+ * libraries said that may be gone since. Without locks held. */
 void accel__stack_prepare(accel__unwinder unwinder);
 
 /* The innermost frames outside of libaccel, `max_frames` at most (up to
