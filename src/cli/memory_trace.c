@@ -238,7 +238,8 @@ static void measure_reserved(pairing *p, size_t device, const accel__snapshot_ev
         if (reserved > peak)
             peak = reserved;
     }
-    p->trace->recorded_reserved = peak;
+    /* Less than what was live: the snapshot leaves segments out. */
+    p->trace->recorded_reserved = peak >= p->trace->peak_live ? peak : 0;
 }
 
 static int compare_addresses(const void *left, const void *right, void *user)
