@@ -360,7 +360,7 @@ static uint64_t word_of(const accel_memory_history_options *options)
     const unsigned context = options->context == ACCEL_MEMORY_HISTORY_CONTEXT_DEFAULT
                                  ? CONTEXT_ALL
                                  : (unsigned)options->context - ACCEL_MEMORY_HISTORY_CONTEXT_NEVER;
-    const bool by_tables = options->unwinder == ACCEL_MEMORY_HISTORY_UNWINDER_TABLES;
+    const bool by_tables = options->unwinder != ACCEL_MEMORY_HISTORY_UNWINDER_FRAME_POINTERS;
     const bool events = options->mode != ACCEL_MEMORY_HISTORY_MODE_STATE;
     period++;
     return 1u | (uint64_t)context << CONTEXT_SHIFT | (uint64_t)by_tables << UNWINDER_SHIFT |
@@ -385,9 +385,9 @@ accel_status accel_memory_record_history(const accel_memory_history_options *opt
         return status;
     const bool off = known.mode == ACCEL_MEMORY_HISTORY_MODE_OFF;
     if (!off)
-        accel__stack_prepare(known.unwinder == ACCEL_MEMORY_HISTORY_UNWINDER_TABLES
-                                 ? ACCEL__UNWINDER_TABLES
-                                 : ACCEL__UNWINDER_FRAME_POINTERS);
+        accel__stack_prepare(known.unwinder == ACCEL_MEMORY_HISTORY_UNWINDER_FRAME_POINTERS
+                                 ? ACCEL__UNWINDER_FRAME_POINTERS
+                                 : ACCEL__UNWINDER_TABLES);
     accel__mutex_lock(&settings_mutex);
     atomic_store_explicit(&word_generation, accel__generation(), memory_order_relaxed);
     atomic_store_explicit(&max_entries, known.max_entries, memory_order_relaxed);
