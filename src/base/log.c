@@ -20,7 +20,8 @@ typedef struct setting {
 } setting;
 
 static _Atomic(setting *) current; /* NULL: silent */
-_Thread_local int accel__callback_depth __attribute__((tls_model("initial-exec")));
+_Thread_local int accel__callback_depth;
+_Thread_local uint32_t accel__callback_mark;
 
 static _Thread_local bool in_callback;
 
@@ -53,8 +54,8 @@ void accel__log(accel_log_level level, const char *backend, const char *format, 
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     in_callback = true; /* accel may log while it refuses a call of the callback */
-    accel__callback_depth++;
+    accel__callback_enter();
     now->callback(level, backend != NULL ? backend : "", text, now->user);
-    accel__callback_depth--;
+    accel__callback_leave();
     in_callback = false;
 }

@@ -37,9 +37,9 @@ enum { SLEEP_LEAST_NS = 20000, SLEEP_MOST_NS = 1000000 };
 
 static void run(callback *made, accel_status status)
 {
-    accel__callback_depth++;
+    accel__callback_enter();
     made->call(made->stream, status, made->user);
-    accel__callback_depth--;
+    accel__callback_leave();
 }
 
 static void discard(callback *made)

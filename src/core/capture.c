@@ -38,7 +38,7 @@ static accel__capture *capture_of_stream(accel_stream *stream)
 
 static void restore_event(accel_event *event)
 {
-    atomic_store_explicit(&event->recorded, event->recorded_before, memory_order_release);
+    accel__event_set_recorded(event, event->was_recorded);
     event->capture = NULL;
 }
 
@@ -134,7 +134,7 @@ static accel_status enter(accel__capture *capture, accel_stream *stream)
 {
     if (capture_of_stream(stream) != NULL)
         return ACCEL_ERROR_INVALID_STATE;
-    atomic_store(&stream->generation, ACCEL__CAPTURING);
+    atomic_store(&stream->generation, ACCEL__NOT_READY);
     atomic_store(&stream->capture, capture);
     return ACCEL_OK;
 }
@@ -174,7 +174,8 @@ void accel__capture_leave(accel__capture *capture, accel_stream *stream)
     accel__mutex_lock(&mutex);
     if (stream->capture == capture) {
         atomic_store(&stream->capture, NULL);
-        atomic_store(&stream->generation, accel__generation());
+        atomic_store(&stream->generation,
+                     stream->native != NULL ? accel__generation() : ACCEL__NOT_READY);
     }
     accel__mutex_unlock(&mutex);
 }
@@ -210,8 +211,8 @@ bool accel__capture_mark_event(accel__capture *capture, accel_event *event)
     accel__mutex_lock(&mutex);
     accel__capture *before = capture_of_event(event);
     if (before == NULL)
-        event->recorded_before = event->recorded;
-    atomic_store_explicit(&event->recorded, false, memory_order_release);
+        event->was_recorded = accel__event_is_recorded(event);
+    accel__event_set_recorded(event, false);
     atomic_store_explicit(&event->capture, capture, memory_order_release);
     accel__mutex_unlock(&mutex);
     return before != capture;
@@ -229,6 +230,6 @@ void accel__capture_event_recorded(accel_event *event)
 {
     accel__mutex_lock(&mutex);
     event->capture = NULL;
-    atomic_store_explicit(&event->recorded, true, memory_order_release);
+    accel__event_set_recorded(event, true);
     accel__mutex_unlock(&mutex);
 }

@@ -17,9 +17,6 @@
 #include "core/event.h"
 #include "core/stream.h"
 
-/* What no generation of a process is. */
-#define ACCEL__CAPTURING UINT32_MAX
-
 struct accel_memory_pool; /* of src/memory */
 
 typedef struct accel__capture accel__capture;

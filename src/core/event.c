@@ -190,18 +190,13 @@ __attribute__((noinline, cold)) static accel_status record_slow(accel_event *eve
     return status;
 }
 
-static bool is_recorded(const accel_event *event)
-{
-    return atomic_load_explicit(&event->recorded, memory_order_acquire);
-}
-
 /* An event that was recorded is bound for ever: only the stream needs a look. */
 accel_status accel_event_record(accel_event *event, accel_stream *stream)
 {
     accel_native_stream *native = NULL;
     if (accel__handle_is_live(event, ACCEL__HANDLE_EVENT) &&
-        accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) && is_recorded(event) &&
-        atomic_load_explicit(&event->device, memory_order_relaxed) == stream->device &&
+        accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) &&
+        atomic_load_explicit(&event->recorded_on, memory_order_acquire) == stream->device &&
         accel__stream_is_ready(stream, &native))
         return event->backend->table.event.record(
             atomic_load_explicit(&event->native, memory_order_relaxed), native);
@@ -234,7 +229,7 @@ __attribute__((noinline, cold)) static accel_status query_slow(accel_event *even
     accel_status status = check_usable(event, function);
     if (status == ACCEL_OK)
         status = refuse_captured(event, function);
-    if (status == ACCEL_OK && is_recorded(event))
+    if (status == ACCEL_OK && accel__event_is_recorded(event))
         status = event->backend->table.event.query(event->native, &done);
     *out_done = status == ACCEL_OK && done;
     return status;
@@ -243,10 +238,11 @@ __attribute__((noinline, cold)) static accel_status query_slow(accel_event *even
 /* A backend that survives a fork answers for what it inherited by itself. */
 accel_status accel_event_query(accel_event *event, bool *out_done)
 {
-    if (out_done != NULL && accel__handle_is_live(event, ACCEL__HANDLE_EVENT) &&
-        is_recorded(event) && accel__backend_survives_fork(event->backend))
-        return event->backend->table.event.query(
-            atomic_load_explicit(&event->native, memory_order_relaxed), out_done);
+    if (out_done != NULL && accel__handle_is_live(event, ACCEL__HANDLE_EVENT)) {
+        accel_native_event *asked = atomic_load_explicit(&event->asked, memory_order_acquire);
+        if (asked != NULL)
+            return event->backend->table.event.query(asked, out_done);
+    }
     return query_slow(event, out_done);
 }
 
@@ -257,7 +253,7 @@ accel_status accel_event_synchronize(accel_event *event)
         status = accel__check_callback(__func__);
     if (status == ACCEL_OK)
         status = refuse_captured(event, __func__);
-    return status == ACCEL_OK && is_recorded(event)
+    return status == ACCEL_OK && accel__event_is_recorded(event)
                ? event->backend->table.event.synchronize(event->native)
                : status;
 }
@@ -269,7 +265,7 @@ static accel_status wait_captured(accel_stream *stream, accel_event *event, cons
 {
     accel__capture *capture = accel__capture_of_event(event);
     *out_done = capture != NULL;
-    if (capture == NULL && is_recorded(event)) /* else there is nothing to wait for */
+    if (capture == NULL && accel__event_is_recorded(event)) /* else there is nothing to wait for */
         return accel__capture_refuse_stream(stream, function,
                                             "the event was recorded outside of the capture: record "
                                             "it on a stream of the capture, or "
@@ -294,7 +290,7 @@ accel_status accel__stream_wait(accel_stream *stream, accel_event *event, const 
         return status;
     if (stream->capture == NULL)
         status = accel__stream_use(stream, function, &native);
-    if (status != ACCEL_OK || !is_recorded(event))
+    if (status != ACCEL_OK || !accel__event_is_recorded(event))
         return status;
     if (event->backend != stream->backend) /* the host is the only clock both know */
         return event->backend->table.event.synchronize(event->native);
@@ -332,7 +328,7 @@ static accel_status check_pair(accel_event *start, accel_event *end)
     if (!start->timing || !end->timing)
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, backend, function,
                            "both events must be created with enable_timing");
-    if (!is_recorded(start) || !is_recorded(end))
+    if (!accel__event_is_recorded(start) || !accel__event_is_recorded(end))
         return accel__fail(ACCEL_ERROR_INVALID_STATE, backend, function,
                            "both events must be recorded before the time between them is asked");
     if (start->device != end->device)
@@ -386,7 +382,8 @@ accel_status accel_event_get_native_handle(accel_event *event, void **out_handle
     const accel_status status = check_usable(event, __func__);
     if (status != ACCEL_OK)
         return status;
-    if (!is_recorded(event) && accel__backend_owns(event->backend, ACCEL__GROUP_HANDLES))
+    if (!accel__event_is_recorded(event) &&
+        accel__backend_owns(event->backend, ACCEL__GROUP_HANDLES))
         return accel__fail(ACCEL_ERROR_INVALID_STATE, event->backend->table.name, __func__,
                            "the event was never recorded: there is no native event yet");
     return event->backend->table.handles.event(event->native, out_handle);

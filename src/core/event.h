@@ -14,10 +14,28 @@ struct accel_event {
     accel__mutex mutex; /* guards the first record; a leaf but for the driver's create */
     _Atomic(accel__device *) device; /* NULL until bound */
     _Atomic(accel_native_event *) native;
-    _Atomic(bool) recorded;                   /* false, too, while `capture` is set */
+    /* `device` and `native` where it is recorded, for calls without further looks: NULL before that, and
+     * while `capture` is set. `asked` is NULL, too, where the backend does not survive a fork. */
+    _Atomic(accel__device *) recorded_on;
+    _Atomic(accel_native_event *) asked;
     _Atomic(struct accel__capture *) capture; /* capture.c: where it was recorded last */
-    bool recorded_before;                     /* `recorded`, before `capture` was set */
+    bool was_recorded;                        /* before `capture` was set */
 };
+
+static inline bool accel__event_is_recorded(const accel_event *event)
+{
+    return atomic_load_explicit(&event->recorded_on, memory_order_acquire) != NULL;
+}
+
+/* With the mutex of capture.c held. */
+static inline void accel__event_set_recorded(accel_event *event, bool is_recorded)
+{
+    const bool is_asked = is_recorded && accel__backend_survives_fork(event->backend);
+    atomic_store_explicit(&event->asked, is_asked ? atomic_load(&event->native) : NULL,
+                          memory_order_release);
+    atomic_store_explicit(&event->recorded_on, is_recorded ? atomic_load(&event->device) : NULL,
+                          memory_order_release);
+}
 
 /* accel_stream_wait_event under another name for messages. */
 accel_status accel__stream_wait(accel_stream *stream, accel_event *event, const char *function);

@@ -19,6 +19,7 @@ static _Atomic(uint64_t) last_id;
 
 _Atomic(void (*)(void)) accel__after_synchronize;
 _Atomic(void (*)(void)) accel__after_synchronize_graphs;
+_Atomic(void (*)(accel_stream *stream)) accel__stream_unused;
 
 accel_status accel__stream_check(const accel_stream *stream, const char *function)
 {
@@ -57,6 +58,7 @@ void accel__stream_init_default(accel_stream *stream, accel__device *device)
     stream->device = device;
     stream->backend = device->backend;
     stream->is_default = true;
+    stream->generation = ACCEL__NOT_READY;
 }
 
 /* With the device's mutex held. A child that was forked between the two steps of the default stream's
@@ -218,6 +220,30 @@ void accel_stream_retain(accel_stream *stream)
         atomic_fetch_add_explicit(&stream->references, 1, memory_order_relaxed);
 }
 
+void accel__stream_hold(accel_stream *stream)
+{
+    if (stream->is_default)
+        return;
+    atomic_fetch_add(&stream->references, 1);
+    atomic_fetch_add(&stream->held, 1);
+}
+
+void accel__stream_let_go(accel_stream *stream)
+{
+    if (!stream->is_default)
+        atomic_fetch_sub(&stream->held, 1); /* first: what is read must not exceed the references */
+    accel_stream_release(stream);
+}
+
+/* Tells the memory layer where the caller's is the last reference but for that layer's own. */
+static void tell_unused(accel_stream *stream)
+{
+    void (*unused)(accel_stream *) = accel__stream_unused;
+    const uint32_t held = stream->held;
+    if (unused != NULL && held != 0 && stream->references == held + 1)
+        unused(stream);
+}
+
 /* Drops a reference that is not the last one. */
 static bool drop_shared(accel_stream *stream)
 {
@@ -232,8 +258,10 @@ static bool drop_shared(accel_stream *stream)
  * under it, never finds a stream that nobody holds. */
 void accel_stream_release(accel_stream *stream)
 {
-    if (!accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) || stream->is_default ||
-        drop_shared(stream))
+    if (!accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) || stream->is_default)
+        return;
+    tell_unused(stream);
+    if (drop_shared(stream))
         return;
     accel__device *device = stream->device;
     accel__mutex_lock(&device->mutex);

@@ -7,10 +7,15 @@
 #include "base/handle.h"
 #include "core/lifecycle.h"
 
+/* What no generation of a process is. */
+#define ACCEL__NOT_READY UINT32_MAX
+
 struct accel_stream {
     accel__handle handle;
     _Atomic(uint32_t) references; /* the default stream's are not counted */
-    /* Of the process that made or last took over `native`; ACCEL__CAPTURING while it captures. */
+    _Atomic(uint32_t) held;       /* of those: the memory layer's, by accel__stream_hold */
+    /* Of the process that made or last took over `native`; ACCEL__NOT_READY while it captures, and as
+     * long as it has no native one. */
     _Atomic(uint32_t) generation;
     uint64_t id; /* 0: the default stream */
     struct accel__device *device;
@@ -29,12 +34,12 @@ accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
                                     accel_native_stream **out_native);
 
 /* The native stream where work may be queued now: not in a callback, not forked, started, open, not
- * capturing. A stream that has a native one has a generation, too. */
+ * capturing. A stream whose generation is one of a process has a native one. */
 static inline bool accel__stream_is_ready(accel_stream *stream, accel_native_stream **out_native)
 {
-    *out_native = atomic_load_explicit(&stream->native, memory_order_acquire);
-    return *out_native != NULL && accel__callback_depth == 0 &&
-           accel__generation_is(atomic_load_explicit(&stream->generation, memory_order_relaxed));
+    const uint32_t generation = atomic_load_explicit(&stream->generation, memory_order_acquire);
+    *out_native = atomic_load_explicit(&stream->native, memory_order_relaxed);
+    return accel__generation_known() + accel__callback_mark == generation;
 }
 
 /* The same, making it ready where that is possible. */
@@ -54,6 +59,15 @@ bool accel__stream_is_idle(accel_stream *stream);
 
 /* Checks a handle that a caller passed; NULL is an error. */
 accel_status accel__stream_check(const accel_stream *stream, const char *function);
+
+/* A reference of the memory layer, which keeps free memory for the stream: with nothing but such ones left
+ * the program is done with it. */
+void accel__stream_hold(accel_stream *stream);
+void accel__stream_let_go(accel_stream *stream);
+
+/* Called without locks before the last reference but those goes; again where a short-lived one comes and
+ * goes later. NULL: nobody. */
+extern _Atomic(void (*)(accel_stream *stream)) accel__stream_unused;
 
 /* Called after a device was synchronised, without locks: the memory layer, which lies above, gives back
  * then what waited for streams. NULL: nobody. */

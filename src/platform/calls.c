@@ -16,6 +16,7 @@ accel__calls accel__platform = {
     .map = mmap,
     .unmap = munmap,
     .protect = mprotect,
+    .advise = madvise,
     .thread_create = pthread_create,
     .spawn = posix_spawn,
     .open = open_file,

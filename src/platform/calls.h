@@ -13,6 +13,7 @@ typedef struct accel__calls {
                  off_t offset);
     int (*unmap)(void *address, size_t size);
     int (*protect)(void *address, size_t size, int protection);
+    int (*advise)(void *address, size_t size, int advice);
     int (*thread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                          void *user);
     int (*spawn)(pid_t *process, const char *path, const posix_spawn_file_actions_t *actions,

@@ -2,7 +2,8 @@
  *
  * Invariant: `last` (ordinary memory, so a child inherits it) is at least the number in the cell; it is
  * raised first, so that a fork in between cannot give a child its parent's number. A wiped cell means a
- * child that has not asked yet: one of its threads stores last + 1, the others take what was stored. */
+ * child that has not asked yet: one of its threads stores last + 1, the others take what was stored.
+ * No number is stored before a fork is sure to wipe it. */
 #include "platform/generation.h"
 
 #include <pthread.h>
@@ -11,32 +12,21 @@
 
 #include "platform/calls.h"
 
-static _Atomic(uint32_t) no_page; /* stays 0, or is the cell where there is no page */
-static _Atomic(uint32_t) last;
+accel__generation_page accel__generation_cell;
 
-_Atomic(_Atomic(uint32_t) *) accel__generation_cell = &no_page;
+static _Atomic(uint32_t) last;
+static _Atomic(bool) is_set_up; /* inherited by children, as the setting is */
 
 static void forget(void)
 {
-    atomic_store(&no_page, 0);
+    atomic_store(&accel__generation_cell.number, 0);
 }
 
-/* The cell that will be used from now on; several threads may race here, one page wins. */
-static _Atomic(uint32_t) *make_cell(void)
+static bool is_wiped_on_fork(void)
 {
-    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    void *page = accel__platform.map(NULL, size, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return NULL;
-    if (madvise(page, size, MADV_WIPEONFORK) != 0) {
-        accel__platform.unmap(page, size);
-        return NULL;
-    }
-    _Atomic(uint32_t) *expected = &no_page;
-    if (!atomic_compare_exchange_strong(&accel__generation_cell, &expected, page))
-        accel__platform.unmap(page, size);
-    return atomic_load(&accel__generation_cell);
+    return (size_t)sysconf(_SC_PAGESIZE) <= sizeof accel__generation_cell &&
+           accel__platform.advise(&accel__generation_cell, sizeof accel__generation_cell,
+                                  MADV_WIPEONFORK) == 0;
 }
 
 static pthread_once_t handler_once = PTHREAD_ONCE_INIT;
@@ -46,19 +36,23 @@ static void register_handler(void)
     pthread_atfork(NULL, NULL, forget);
 }
 
+/* Several threads may do this at once: twice is as good as once. */
+static void set_up(void)
+{
+    if (!is_wiped_on_fork())
+        pthread_once(&handler_once, register_handler);
+    atomic_store(&is_set_up, true);
+}
+
 uint32_t accel__generation_renew(void)
 {
-    _Atomic(uint32_t) *cell = atomic_load(&accel__generation_cell);
-    if (cell == &no_page) {
-        _Atomic(uint32_t) *page = make_cell();
-        if (page == NULL)
-            pthread_once(&handler_once, register_handler);
-        else
-            cell = page;
-    }
+    if (!atomic_load(&is_set_up))
+        set_up();
     uint32_t before = atomic_load(&last);
     const uint32_t number = before + 1;
     atomic_compare_exchange_strong(&last, &before, number);
     uint32_t expected = 0;
-    return atomic_compare_exchange_strong(cell, &expected, number) ? number : expected;
+    return atomic_compare_exchange_strong(&accel__generation_cell.number, &expected, number)
+               ? number
+               : expected;
 }

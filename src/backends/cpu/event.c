@@ -14,8 +14,8 @@
 #include "platform/clock.h"
 
 struct accel_native_event {
-    _Atomic(uint64_t) queue; /* address << 16 | tag; the queue is counted */
     _Atomic(uint64_t) position;
+    _Atomic(uint64_t) queue;   /* (address | is_timed) << 16 | tag; the queue is counted */
     _Atomic(uint64_t) time_ns; /* of a timed mark that has passed */
     accel__mutex mutex; /* for changes of `queue` and all of timing; taken before a queue's */
     bool is_timed;
@@ -29,12 +29,19 @@ static accel__cpu_queue moving;
 
 static accel__cpu_queue *queue_of(uint64_t word)
 {
-    return (accel__cpu_queue *)(uintptr_t)(word >> 16);
+    return (accel__cpu_queue *)(uintptr_t)(word >> 17 << 1);
 }
 
-static uint64_t word_of(accel__cpu_queue *queue, uint64_t previous)
+static uint64_t word_of(const accel_native_event *event, const accel__cpu_queue *queue,
+                        uint64_t previous)
 {
-    return (uint64_t)(uintptr_t)queue << 16 | ((previous + 1) & 0xffff);
+    return ((uint64_t)(uintptr_t)queue | event->is_timed) << 16 | ((previous + 1) & 0xffff);
+}
+
+/* Whether an untimed event's mark is in the queue: one comparison for both. */
+static bool is_untimed_in(uint64_t word, const accel__cpu_queue *queue)
+{
+    return word >> 16 == (uint64_t)(uintptr_t)queue;
 }
 
 static bool is_counted(const accel__cpu_queue *queue)
@@ -59,7 +66,7 @@ accel_status accel__cpu_event_create(accel_native_device *device, bool timing,
                            "no memory for an event");
     event->is_timed = timing;
     atomic_store(&event->references, 1);
-    atomic_store(&event->queue, word_of(&nowhere, 0));
+    atomic_store(&event->queue, word_of(event, &nowhere, 0));
     return ACCEL_OK;
 }
 
@@ -91,9 +98,9 @@ static accel__cpu_queue *move_mark(accel_native_event *event, accel__cpu_queue *
         return NULL;
     }
     accel__cpu_queue_reference(queue);
-    atomic_exchange(&event->queue, word_of(&moving, word));
+    atomic_exchange(&event->queue, word_of(event, &moving, word));
     atomic_store(&event->position, position);
-    atomic_store_explicit(&event->queue, word_of(queue, word + 1), memory_order_release);
+    atomic_store_explicit(&event->queue, word_of(event, queue, word + 1), memory_order_release);
     return is_counted(old) ? old : NULL;
 }
 
@@ -160,7 +167,7 @@ accel_status accel__cpu_event_record(accel_native_event *event, accel_native_str
     accel__cpu_queue *queue = atomic_load_explicit(&stream->queue, memory_order_relaxed);
     uint64_t position = atomic_load_explicit(&event->position, memory_order_relaxed);
     const uint64_t word = atomic_load_explicit(&event->queue, memory_order_relaxed);
-    if (queue_of(word) == queue && !event->is_timed && accel__cpu_queue_is_sound(queue) &&
+    if (is_untimed_in(word, queue) && accel__cpu_queue_is_sound(queue) &&
         atomic_compare_exchange_strong_explicit(&event->position, &position,
                                                 accel__cpu_queue_tail(queue), memory_order_acq_rel,
                                                 memory_order_relaxed) &&

@@ -180,9 +180,7 @@ static inline bool accel__cpu_queue_is_own(const accel__cpu_queue *queue)
  * queue has). */
 static inline bool accel__cpu_queue_is_sound(const accel__cpu_queue *queue)
 {
-    return atomic_load_explicit(&queue->health, memory_order_relaxed) ==
-           atomic_load_explicit(atomic_load_explicit(&accel__generation_cell, memory_order_acquire),
-                                memory_order_relaxed);
+    return atomic_load_explicit(&queue->health, memory_order_relaxed) == accel__generation_known();
 }
 
 /* False where the last reference is gone. */
