@@ -95,8 +95,10 @@ static accel_status open_for(accel__new_file *file)
 accel_status accel__new_file_create(const char *path, const char *function,
                                     accel__new_file **out_file)
 {
-    accel__new_file *file = accel__allocate(sizeof *file);
     *out_file = NULL;
+    if (path[0] == '\0')
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "the path is empty");
+    accel__new_file *file = accel__allocate(sizeof *file);
     if (file != NULL)
         file->target = target_of(path);
     if (file == NULL || file->target == NULL) {
