@@ -106,8 +106,8 @@ static bool call_ready(callback *ready, accel_status status)
     if (watch.generation != accel__generation())
         return false;
     stream->backend->table.event.destroy(ready->event);
-    atomic_fetch_sub(&stream->callbacks_pending, 1);
-    accel__futex_wake_all(&stream->callbacks_pending);
+    atomic_fetch_add(&stream->callbacks_called, 1);
+    accel__futex_wake_all(&stream->callbacks_called);
     discard(ready);
     return true;
 }
@@ -159,13 +159,13 @@ static accel_status ensure_thread(void)
 }
 
 /* With the mutex held. What a parent had pending is none of ours. */
-static void count_pending(accel_stream *stream)
+static void count_added(accel_stream *stream)
 {
     if (stream->callbacks_generation != accel__generation()) {
-        stream->callbacks_pending = 0;
+        atomic_store(&stream->callbacks_called, atomic_load(&stream->callbacks_added));
         stream->callbacks_generation = accel__generation();
     }
-    atomic_fetch_add(&stream->callbacks_pending, 1);
+    atomic_fetch_add(&stream->callbacks_added, 1);
 }
 
 static accel_status append(callback *made)
@@ -178,7 +178,7 @@ static accel_status append(callback *made)
         else
             watch.first = made;
         watch.last = made;
-        count_pending(made->stream);
+        count_added(made->stream);
     }
     accel__mutex_unlock(&watch.mutex);
     if (status == ACCEL_OK) {
@@ -202,17 +202,30 @@ static accel_status add_standin(callback *made, accel_native_stream *native)
     return status;
 }
 
-uint32_t accel__callbacks_pending(const accel_stream *stream)
+uint32_t accel__callbacks_mark(const accel_stream *stream)
 {
-    const uint32_t pending = stream->callbacks_pending;
-    return pending != 0 && stream->callbacks_generation == accel__generation() ? pending : 0;
+    return stream->callbacks_added;
 }
 
-void accel__callbacks_wait(accel_stream *stream)
+/* Whether the mark has callbacks before it that are still to be called: of this process, for there is
+ * nobody who would call a parent's. */
+static bool are_pending(const accel_stream *stream, uint32_t called, uint32_t mark)
 {
-    uint32_t pending;
-    while ((pending = accel__callbacks_pending(stream)) != 0)
-        accel__futex_wait(&stream->callbacks_pending, pending, UINT64_MAX);
+    return (int32_t)(mark - called) > 0 && stream->callbacks_generation == accel__generation();
+}
+
+uint32_t accel__callbacks_pending(const accel_stream *stream)
+{
+    const uint32_t called = stream->callbacks_called; /* first: it never overtakes the others */
+    const uint32_t added = stream->callbacks_added;
+    return are_pending(stream, called, added) ? added - called : 0;
+}
+
+void accel__callbacks_wait(accel_stream *stream, uint32_t mark)
+{
+    uint32_t called;
+    while (are_pending(stream, called = stream->callbacks_called, mark))
+        accel__futex_wait(&stream->callbacks_called, called, UINT64_MAX);
 }
 
 accel_status accel_stream_add_callback(accel_stream *stream, accel_stream_callback callback_call,

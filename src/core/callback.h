@@ -8,7 +8,9 @@
 /* How many callbacks of the stream the stand-in has still to call; those that a fork cut off are none. */
 uint32_t accel__callbacks_pending(const accel_stream *stream);
 
-/* Waits until the stand-in has called what was queued for the stream before. */
-void accel__callbacks_wait(accel_stream *stream);
+/* A mark behind the callbacks that were queued for the stream so far, and the wait until the stand-in has
+ * called those: later ones do not hold it up. */
+uint32_t accel__callbacks_mark(const accel_stream *stream);
+void accel__callbacks_wait(accel_stream *stream, uint32_t mark);
 
 #endif

@@ -290,8 +290,9 @@ static accel_status synchronize(accel_stream *stream)
     accel_native_stream *native = stream->native;
     if (native == NULL)
         return ACCEL_OK;
+    const uint32_t callbacks = accel__callbacks_mark(stream);
     const accel_status status = stream->backend->table.stream.synchronize(native);
-    accel__callbacks_wait(stream);
+    accel__callbacks_wait(stream, callbacks);
     return status;
 }
 

@@ -23,10 +23,11 @@ struct accel_stream {
     int32_t priority; /* effective */
     bool is_default;
     bool is_abandoned; /* released by everybody with work pending; the list owns it */
-    _Atomic(accel_native_stream *) native; /* the default stream's: NULL until its first use */
-    _Atomic(struct accel_stream *) next;   /* in the device's list */
-    _Atomic(uint32_t) callbacks_pending;   /* stand-in callbacks (callback.c), of the process … */
-    _Atomic(uint32_t) callbacks_generation;   /* … of this generation */
+    _Atomic(accel_native_stream *) native;  /* the default stream's: NULL until its first use */
+    _Atomic(struct accel_stream *) next;    /* in the device's list */
+    _Atomic(uint32_t) callbacks_added;      /* callback.c: so many for the stand-in … */
+    _Atomic(uint32_t) callbacks_called;     /* … and so many of them called, in their order … */
+    _Atomic(uint32_t) callbacks_generation; /* … in the process of this generation */
     _Atomic(struct accel__capture *) capture; /* capture.c: ask accel__capture_of */
 };
 

@@ -241,6 +241,79 @@ static void test_no_deadlock_with_a_lock_of_the_program(void **state)
     accel_stream_release(other);
 }
 
+/* ---- what synchronize waits for ---- */
+
+static void wait_for_gate(accel_stream *on, accel_status status, void *user)
+{
+    (void)on;
+    (void)status;
+    test_gate *gate = user;
+    for (int turn = 0; turn < 10000 && atomic_load(&gate->open) == 0; turn++)
+        test_nap_ms(1);
+}
+
+typedef struct waiter {
+    accel_stream *stream;
+    _Atomic(bool) begun;
+    _Atomic(bool) ended;
+    accel_status status;
+} waiter;
+
+static void *synchronize(void *user)
+{
+    waiter *self = user;
+    atomic_store(&self->begun, true);
+    self->status = accel_stream_synchronize(self->stream);
+    atomic_store(&self->ended, true);
+    return NULL;
+}
+
+static bool comes_true(_Atomic(bool) *flag, int milliseconds)
+{
+    for (int turn = 0; turn < milliseconds && !atomic_load(flag); turn++)
+        test_nap_ms(1);
+    return atomic_load(flag);
+}
+
+/* One callback is queued before the wait begins and one after; the first ends, the second does not. Whether
+ * the wait did. */
+static bool returns_before_the_later_one(accel_stream *on, unsigned lead_ms)
+{
+    static test_gate gates[2];
+    atomic_store(&gates[0].open, 0);
+    atomic_store(&gates[1].open, 0);
+    waiter self = {.stream = on, .status = ACCEL_ERROR_INTERNAL};
+    pthread_t thread;
+    OK(accel_stream_add_callback(on, wait_for_gate, &gates[0]));
+    assert_int_equal(pthread_create(&thread, NULL, synchronize, &self), 0);
+    assert_true(comes_true(&self.begun, 5000));
+    test_nap_ms(lead_ms); /* so that it stands in the wait */
+    OK(accel_stream_add_callback(on, wait_for_gate, &gates[1]));
+    test_gate_open(&gates[0]);
+    const bool returned = comes_true(&self.ended, 2000);
+    test_gate_open(&gates[1]);
+    pthread_join(thread, NULL);
+    assert_int_equal(self.status, ACCEL_OK);
+    return returned;
+}
+
+/* Callbacks that are added all the time do not hold up a wait that began before them. */
+static void test_synchronize_waits_for_earlier_ones_only(void **state)
+{
+    (void)state;
+    accel_stream *own = NULL;
+    OK(accel_stream_create(test_cpu_device(0), NULL, &own));
+    bool returned = false;
+    for (unsigned lead_ms = 20; lead_ms <= 500 && !returned; lead_ms *= 5)
+        returned = returns_before_the_later_one(own, lead_ms);
+    assert_true(returned);
+    OK(accel_stream_synchronize(own));
+    bool done = false;
+    OK(accel_stream_query(own, &done));
+    assert_true(done);
+    accel_stream_release(own);
+}
+
 static int load(void **state)
 {
     (void)state;
@@ -273,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_called_with_the_failure),
         cmocka_unit_test(test_null_is_refused),
         cmocka_unit_test(test_no_deadlock_with_a_lock_of_the_program),
+        cmocka_unit_test(test_synchronize_waits_for_earlier_ones_only),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }
