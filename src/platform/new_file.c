@@ -145,11 +145,6 @@ void accel__new_file_write(accel__new_file *file, const void *bytes, size_t size
     file->used += size;
 }
 
-bool accel__new_file_has_failed(const accel__new_file *file)
-{
-    return file->error != 0;
-}
-
 /* ---- ending ---- */
 
 accel_status accel__new_file_commit(accel__new_file *file)

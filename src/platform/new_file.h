@@ -17,9 +17,6 @@ accel_status accel__new_file_create(const char *path, const char *function,
 /* Through a buffer. A failure is kept and told by the commit. */
 void accel__new_file_write(accel__new_file *file, const void *bytes, size_t size);
 
-/* Whether something failed already, so that the rest need not be written. */
-bool accel__new_file_has_failed(const accel__new_file *file);
-
 /* Puts the file in its place. Either way `file` is gone then. */
 accel_status accel__new_file_commit(accel__new_file *file);
 
