@@ -33,6 +33,11 @@ accel__block *accel__bins_find(const accel__bins *bins, size_t size,
 /* Of at least `size` bytes: the best fit. NULL: none. The block stays in. */
 accel__block *accel__bins_fit(const accel__bins *bins, size_t size);
 
+/* The largest block that `accept` says yes to; NULL: none. The block stays in. */
+accel__block *accel__bins_find_largest(const accel__bins *bins,
+                                       bool (*accept)(const accel__block *block, const void *user),
+                                       const void *user);
+
 /* The size of the largest block; 0: none. */
 size_t accel__bins_largest(const accel__bins *bins);
 

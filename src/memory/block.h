@@ -18,8 +18,10 @@
 #include "core/pointers.h"
 
 enum {
-    ACCEL__BLOCK_UNIT = 512,        /* bytes: what begins and sizes are multiples of */
-    ACCEL__SMALL_SIZE = 1024 * 1024 /* rounded sizes up to this are of the small kind */
+    ACCEL__BLOCK_UNIT = 512,         /* bytes: what begins and sizes are multiples of */
+    ACCEL__SMALL_SIZE = 1024 * 1024, /* rounded sizes up to this are of the small kind */
+    ACCEL__SLAB_SIZE = 1024 *
+                       1024 /* pieces of the large kind that blocks of the small one lie in */
 };
 
 typedef enum accel__block_kind { ACCEL__BLOCK_SMALL = 0, ACCEL__BLOCK_LARGE = 1 } accel__block_kind;
@@ -37,13 +39,16 @@ typedef struct accel__block {
     struct accel__block *after;
     struct accel__block *bin_before; /* links of the list that it is in: a bin, a magazine, … */
     struct accel__block *bin_after;
-    struct accel__use *uses; /* recorded streams; NULL nearly always */
-    uint64_t stamp;          /* in the bins: the lane's epoch at which it came (adopt.c) */
-    uint64_t age;            /* in the bins: the heap's count of searches at which it came */
+    struct accel__segment *slab; /* whose memory this block is; NULL nearly always */
+    struct accel__use *uses;     /* recorded streams; NULL nearly always */
+    uint64_t stamp;              /* in the bins: the lane's epoch at which it came (adopt.c) */
+    uint64_t age;                /* in the bins: the heap's count of searches at which it came */
     _Atomic(uint32_t) history; /* id of the recorded stack; 0: none. Snapshots read it meanwhile */
-    bool is_free;            /* in the bins; the heap's */
-    bool is_mapped; /* has memory behind it; false only inside growable segments, and then it
-                                is in no map and no bin */
+    bool is_free;              /* in the bins; the heap's */
+    bool
+        is_mapped; /* has memory behind it; false only inside growable segments, and then it is in no
+                       map and no bin */
+    bool is_claimed; /* a thread is at the driver with it: nobody else may use it or merge it */
 } accel__block;
 
 /* Where blocks come from; the heap's lock guards its own store. */

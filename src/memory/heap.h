@@ -72,8 +72,8 @@ typedef struct accel__heap_summary {
 
 void accel__heap_summarize(accel__heap *heap, accel__heap_summary *out_summary);
 
-/* For snapshots: calls `visit` on every segment, by kind and then as they come, with the heap locked:
- * it may walk the blocks from `first` by `after`, and must not call into the allocator. */
+/* For snapshots: calls `visit` on every segment but slabs, as they come, with the heap locked: it may walk
+ * the pieces by accel__piece_first and accel__piece_after, and must not call into the allocator. */
 void accel__heap_visit(accel__heap *heap, void (*visit)(const accel__segment *segment, void *user),
                        void *user);
 

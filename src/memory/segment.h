@@ -2,8 +2,10 @@
  * those that walk it with its lock held (snapshots); all others use heap.h.
  *
  *   heap      the memory of one device for one pool, in one generation of the process
- *   segment   memory that came from the backend in one piece: a fixed one is one allocation of it, a
- *             growable one a reserved range of addresses of which parts have memory behind them
+ *   segment   a fixed one is one allocation of the backend's, a growable one a reserved range of addresses
+ *             of which parts have memory behind them; their blocks are of the large kind. A slab is a
+ *             segment inside of one of those blocks, and its blocks are of the small kind: only the large
+ *             kind asks the backend for memory
  *   lane      the free blocks of one heap that one stream may use at once
  *   block     a piece of a segment; blocks of several lanes may lie in one segment */
 #ifndef ACCEL_MEMORY_SEGMENT_H
@@ -19,16 +21,19 @@ typedef struct accel__segment {
     accel__heap *heap;
     struct accel__segment *next; /* in the heap's list */
     struct accel__segment *previous;
-    accel__block_kind kind;
+    accel__block_kind kind; /* SMALL: it is a slab */
+    accel__block *host;     /* the block that a slab lies in; else NULL */
     bool is_growable;
     bool is_oversize;    /* counted as such, by the settings at its making */
+    bool is_uncached;    /* given back as soon as it is free */
     uintptr_t begin;     /* the backend's pointer, or where the reserved range begins */
     size_t size;         /* from `begin`; of a growable one the addresses */
     size_t mapped;       /* bytes with memory behind them; all of a fixed one */
     size_t granularity;  /* growable: memory comes and goes in multiples of this; else 0 */
     size_t busy_count;   /* blocks that are not free */
-    size_t block_count;  /* blocks with memory */
+    size_t block_count;  /* blocks that have memory */
     accel__block *first; /* lowest; of a growable one also those without memory are in the chain */
+    accel__block *holes; /* growable: those, by address, but for claimed ones (by bin_after) */
     uint32_t history;    /* id of the stack at its making */
     uint64_t stream;     /* id of the stream it was made for */
 } accel__segment;
@@ -37,8 +42,8 @@ typedef struct accel__lane {
     accel__heap *heap;
     accel_stream *stream;     /* held; NULL once the lane is retired */
     uint64_t id;              /* of the stream: no other stream of the process ever has it */
-    struct accel__lane *next; /* in the heap's list; lanes stay in it as long as the heap lives */
-    _Atomic(bool) is_closing; /* the program gave the stream up */
+    struct accel__lane *next; /* in the heap's list, which only grows */
+    bool is_closing;          /* the program gave the stream up */
     size_t busy_count;        /* blocks of it that are not in the bins */
 
     /* Adoption: blocks whose stamp is below `passed` have been passed by the stream. */
@@ -66,30 +71,64 @@ typedef struct accel__heap_options {
 
 typedef struct accel__heap_kind {
     accel__segment *segments; /* newest first */
-    size_t segment_count;     /* fixed ones */
-    size_t reserved;          /* bytes, of all segments */
-    size_t peak_reserved;
-    size_t free_bytes;  /* in the bins of all lanes */
-    size_t split_count; /* free blocks of fixed segments that are not all of their segment */
+    size_t reserved;          /* bytes, of all segments; those of slabs lie in the other kind's */
+    size_t free_bytes;        /* in the bins of all lanes */
+    size_t split_count;       /* free blocks of fixed segments that are not all of their segment */
     size_t split_bytes;
+    size_t told_count; /* what the statistics know of these two */
+    size_t told_bytes;
 } accel__heap_kind;
 
 struct accel__heap {
     accel__device *device;
-    accel__heap *next; /* in the device's list; constant */
-    uint32_t generation;
+    accel__heap *next; /* in the list of all heaps of the device, which only grows */
+    _Atomic(uint32_t) generation;
+    _Atomic(bool) is_gone; /* destroyed; waits to be used again */
     accel__heap_options options;
-    /* Guards everything below and all segments, lanes and free blocks. No driver call that allocates
-     * or frees, and no callback of the program, is made while it is held; queries of streams and
-     * events are. Order: after nothing of accel but the device's mutex; before the mutexes of the
-     * address map, the statistics and the block store. */
+    /* Guards everything below and all segments, lanes and free blocks. No call of a driver or of the
+     * program is made while it is held. Order: after the mutexes of pools and of the device's memory;
+     * before those of the address map, the statistics and the block store. */
     accel__mutex mutex;
-    _Atomic(accel__lane *)
-        lanes; /* read without the lock; made under it; the default one is last */
+    _Atomic(accel__lane *) lanes; /* walked without the lock; made under it */
     accel__heap_kind kinds[2];
     accel__block_store blocks;
     uint64_t searches;
     size_t busy_count; /* blocks that are not in the bins */
+    size_t peak_live;  /* bytes that were not in the bins */
+    size_t peak_reserved;
+    uint64_t steals_at; /* `searches` when the tokens were counted last (policy.c) */
+    uint64_t steal_spent;
 };
+
+/* Bytes that came from the source, and of those the ones that are not in the bins. With the lock held. */
+static inline size_t accel__heap_reserved(const accel__heap *heap)
+{
+    return heap->kinds[ACCEL__BLOCK_LARGE].reserved;
+}
+
+static inline size_t accel__heap_live(const accel__heap *heap)
+{
+    return accel__heap_reserved(heap) - heap->kinds[0].free_bytes - heap->kinds[1].free_bytes;
+}
+
+/* ---- walking a segment that is no slab: its blocks, and those of slabs in place of the block that such a
+ * one lies in. With the lock held. ---- */
+
+static inline const accel__block *accel__piece_of(const accel__block *block)
+{
+    return block != NULL && block->slab != NULL ? block->slab->first : block;
+}
+
+static inline const accel__block *accel__piece_first(const accel__segment *segment)
+{
+    return accel__piece_of(segment->first);
+}
+
+static inline const accel__block *accel__piece_after(const accel__block *piece)
+{
+    if (piece->after == NULL && piece->segment->host != NULL)
+        piece = piece->segment->host;
+    return accel__piece_of(piece->after);
+}
 
 #endif

@@ -1,0 +1,189 @@
+/* bins.c: see bins.h. */
+#include "memory/bins.h"
+
+typedef struct place {
+    unsigned octave;
+    unsigned step;
+} place;
+
+/* Sizes below 64 units have a class each; above, an octave has 32 steps of equal width. */
+static inline place place_of(size_t size)
+{
+    const size_t units = size / ACCEL__BLOCK_UNIT;
+    if (units < ACCEL__BIN_STEPS)
+        return (place){0, (unsigned)units};
+    const unsigned high = 63u - (unsigned)__builtin_clzll(units);
+    return (place){high - 4u, (unsigned)(units >> (high - 5u)) & (ACCEL__BIN_STEPS - 1u)};
+}
+
+void accel__bins_put(accel__bins *bins, accel__block *block)
+{
+    const place at = place_of(block->size);
+    accel__block **head = &bins->heads[at.octave][at.step];
+    block->bin_before = NULL;
+    block->bin_after = *head;
+    if (*head != NULL)
+        (*head)->bin_before = block;
+    *head = block;
+    bins->steps[at.octave] |= 1u << at.step;
+    bins->octaves |= 1ull << at.octave;
+    bins->count++;
+    bins->bytes += block->size;
+}
+
+void accel__bins_remove(accel__bins *bins, accel__block *block)
+{
+    if (block->bin_after != NULL)
+        block->bin_after->bin_before = block->bin_before;
+    bins->count--;
+    bins->bytes -= block->size;
+    if (block->bin_before != NULL) {
+        block->bin_before->bin_after = block->bin_after;
+        return;
+    }
+    const place at = place_of(block->size);
+    bins->heads[at.octave][at.step] = block->bin_after;
+    if (block->bin_after != NULL)
+        return;
+    bins->steps[at.octave] &= ~(1u << at.step);
+    if (bins->steps[at.octave] == 0)
+        bins->octaves &= ~(1ull << at.octave);
+}
+
+/* The next class with a block, from `from` on, or false. */
+static inline bool next_class(const accel__bins *bins, place from, place *out_place)
+{
+    if (from.octave >= ACCEL__BIN_OCTAVES)
+        return false;
+    const uint32_t steps = from.step < ACCEL__BIN_STEPS
+                               ? bins->steps[from.octave] & (~0u << from.step)
+                               : 0;
+    if (steps != 0) {
+        *out_place = (place){from.octave, (unsigned)__builtin_ctz(steps)};
+        return true;
+    }
+    const uint64_t octaves = bins->octaves & (~1ull << from.octave);
+    if (octaves == 0)
+        return false;
+    const unsigned octave = (unsigned)__builtin_ctzll(octaves);
+    *out_place = (place){octave, (unsigned)__builtin_ctz(bins->steps[octave])};
+    return true;
+}
+
+accel__block *accel__bins_fit(const accel__bins *bins, size_t size)
+{
+    place at = place_of(size);
+    while (next_class(bins, at, &at)) {
+        accel__block *best = NULL;
+        accel__block *block = bins->heads[at.octave][at.step];
+        for (int looks = 0; block != NULL && looks < ACCEL__BIN_LOOKS; looks++) {
+            if (block->size >= size && (best == NULL || block->size < best->size))
+                best = block;
+            if (block->size == size)
+                break;
+            block = block->bin_after;
+        }
+        if (best != NULL)
+            return best;
+        at.step++;
+    }
+    return NULL;
+}
+
+accel__block *accel__bins_find(const accel__bins *bins, size_t size,
+                               bool (*accept)(const accel__block *block, const void *user),
+                               const void *user)
+{
+    place at = place_of(size);
+    while (next_class(bins, at, &at)) {
+        accel__block *best = NULL;
+        for (accel__block *block = bins->heads[at.octave][at.step]; block != NULL;
+             block = block->bin_after)
+            if (block->size >= size && (best == NULL || block->size < best->size) &&
+                accept(block, user))
+                best = block;
+        if (best != NULL)
+            return best;
+        at.step++;
+    }
+    return NULL;
+}
+
+/* The last class with a block before `below`, or false. */
+static bool class_before(const accel__bins *bins, place below, place *out_place)
+{
+    const uint32_t steps = below.octave < ACCEL__BIN_OCTAVES
+                               ? bins->steps[below.octave] & ((1u << below.step) - 1u)
+                               : 0;
+    if (steps != 0) {
+        *out_place = (place){below.octave, 31u - (unsigned)__builtin_clz(steps)};
+        return true;
+    }
+    const uint64_t octaves = bins->octaves & ((1ull << below.octave) - 1u);
+    if (octaves == 0)
+        return false;
+    const unsigned octave = 63u - (unsigned)__builtin_clzll(octaves);
+    *out_place = (place){octave, 31u - (unsigned)__builtin_clz(bins->steps[octave])};
+    return true;
+}
+
+accel__block *accel__bins_find_largest(const accel__bins *bins,
+                                       bool (*accept)(const accel__block *block, const void *user),
+                                       const void *user)
+{
+    place at = {ACCEL__BIN_OCTAVES, 0};
+    while (class_before(bins, at, &at)) {
+        accel__block *best = NULL;
+        for (accel__block *block = bins->heads[at.octave][at.step]; block != NULL;
+             block = block->bin_after)
+            if ((best == NULL || block->size > best->size) && accept(block, user))
+                best = block;
+        if (best != NULL)
+            return best;
+    }
+    return NULL;
+}
+
+size_t accel__bins_largest(const accel__bins *bins)
+{
+    if (bins->octaves == 0)
+        return 0;
+    const unsigned octave = 63u - (unsigned)__builtin_clzll(bins->octaves);
+    const unsigned step = 31u - (unsigned)__builtin_clz(bins->steps[octave]);
+    size_t largest = 0;
+    for (const accel__block *block = bins->heads[octave][step]; block != NULL;
+         block = block->bin_after)
+        if (block->size > largest)
+            largest = block->size;
+    return largest;
+}
+
+static bool class_is_valid(const accel__bins *bins, place at, size_t *count, size_t *bytes)
+{
+    const accel__block *before = NULL;
+    for (const accel__block *block = bins->heads[at.octave][at.step]; block != NULL;
+         block = block->bin_after) {
+        const place belongs = place_of(block->size);
+        if (block->bin_before != before || !block->is_free || belongs.octave != at.octave ||
+            belongs.step != at.step)
+            return false;
+        before = block;
+        ++*count;
+        *bytes += block->size;
+    }
+    return (before != NULL) == ((bins->steps[at.octave] >> at.step & 1u) != 0);
+}
+
+bool accel__bins_are_valid(const accel__bins *bins)
+{
+    size_t count = 0;
+    size_t bytes = 0;
+    for (unsigned octave = 0; octave < ACCEL__BIN_OCTAVES; octave++) {
+        if ((bins->steps[octave] != 0) != ((bins->octaves >> octave & 1u) != 0))
+            return false;
+        for (unsigned step = 0; step < ACCEL__BIN_STEPS; step++)
+            if (!class_is_valid(bins, (place){octave, step}, &count, &bytes))
+                return false;
+    }
+    return count == bins->count && bytes == bins->bytes;
+}

@@ -1,0 +1,102 @@
+/* block.c: where the structures of blocks come from. Slabs of them are taken from the host and never
+ * given back; a heap keeps those that it does not need, and leaves them to the next heap at its end. */
+#include "memory/block.h"
+
+#include <string.h>
+
+#include "base/allocate.h"
+#include "platform/mutex.h"
+
+enum { SLAB_COUNT = 64 };
+
+/* Slabs are chained, so that all of them can be reached for as long as the process lives. */
+typedef struct slab {
+    struct slab *next;
+    accel__block blocks[SLAB_COUNT];
+} slab;
+
+/* Guards what follows; a leaf. In a forked child a half-made change may be seen: `common` is then left
+ * alone, by its generation. */
+static accel__mutex common_mutex;
+static slab *slabs;
+static accel__block *common; /* linked by bin_after */
+static uint32_t common_generation;
+
+static void push(accel__block_store *store, accel__block *block)
+{
+    block->bin_after = store->spare;
+    store->spare = block;
+    store->count++;
+}
+
+/* All of the common ones. False: there are none. */
+static bool take_common(accel__block_store *store)
+{
+    accel__mutex_lock(&common_mutex);
+    accel__block *block = common_generation == accel__generation() ? common : NULL;
+    common = NULL;
+    accel__mutex_unlock(&common_mutex);
+    const bool any = block != NULL;
+    while (block != NULL) {
+        accel__block *next = block->bin_after;
+        push(store, block);
+        block = next;
+    }
+    return any;
+}
+
+static bool add_slab(accel__block_store *store)
+{
+    slab *made = accel__allocate(sizeof *made);
+    if (made == NULL)
+        return false;
+    accel__mutex_lock(&common_mutex);
+    made->next = slabs;
+    slabs = made;
+    accel__mutex_unlock(&common_mutex);
+    for (size_t i = SLAB_COUNT; i-- > 0;)
+        push(store, &made->blocks[i]);
+    return true;
+}
+
+bool accel__block_reserve(accel__block_store *store, size_t count)
+{
+    while (store->count < count)
+        if (!take_common(store) && !add_slab(store))
+            return false;
+    return true;
+}
+
+accel__block *accel__block_draw(accel__block_store *store)
+{
+    accel__block *block = store->spare;
+    store->spare = block->bin_after;
+    store->count--;
+    block->before = block->after = block->bin_before = block->bin_after = NULL;
+    block->uses = NULL;
+    block->slab = NULL;
+    block->history = 0;
+    block->is_free = block->is_mapped = block->is_claimed = false;
+    return block;
+}
+
+void accel__block_recycle(accel__block_store *store, accel__block *block)
+{
+    push(store, block);
+}
+
+void accel__block_store_close(accel__block_store *store)
+{
+    accel__mutex_lock(&common_mutex);
+    if (common_generation != accel__generation())
+        common = NULL;
+    common_generation = accel__generation();
+    while (store->spare != NULL) {
+        accel__block *block = store->spare;
+        store->spare = block->bin_after;
+        block->bin_after = common;
+        common = block;
+    }
+    accel__mutex_unlock(&common_mutex);
+    store->count = 0;
+}

@@ -1,0 +1,349 @@
+/* heap.c: blocks of one heap: in and out of the bins, splitting, merging. heap_parts.h says how its
+ * functions lean on each other; callers come through heap.h. */
+#include "memory/heap.h"
+
+#include "memory/heap_note.h"
+#include "memory/heap_parts.h"
+#include "memory/policy.h"
+
+/* In the invariants preset every change is looked at. */
+#if ACCEL_INVARIANTS
+#define CHECK_HEAP(heap)                                                                           \
+    do {                                                                                           \
+        if (!accel__heap_is_valid(heap))                                                           \
+            __builtin_trap();                                                                      \
+    } while (0)
+#else
+#define CHECK_HEAP(heap) ((void)(heap))
+#endif
+
+void accel__heap_lock(accel__heap *heap)
+{
+    accel__mutex_lock(&heap->mutex);
+    CHECK_HEAP(heap);
+}
+
+void accel__heap_unlock(accel__heap *heap)
+{
+    CHECK_HEAP(heap);
+    accel__mutex_unlock(&heap->mutex);
+}
+
+/* ---- bins ---- */
+
+static inline accel__heap_kind *kind_of(const accel__block *block)
+{
+    return &block->segment->heap->kinds[block->segment->kind];
+}
+
+/* A free block that is less than its segment: what PyTorch calls an inactive split. Growable segments have
+ * none by definition. */
+static inline bool is_split(const accel__block *block)
+{
+    const accel__block *host = block->segment->host;
+    return host != NULL ? !host->segment->is_growable
+                        : !block->segment->is_growable && block->size != block->segment->size;
+}
+
+void accel__heap_bin(accel__block *block)
+{
+    accel__heap_kind *kind = kind_of(block);
+    block->is_free = true;
+    block->stamp = block->lane->epoch;
+    block->age = block->segment->heap->searches;
+    kind->free_bytes += block->size;
+    if (is_split(block)) {
+        kind->split_count++;
+        kind->split_bytes += block->size;
+    }
+    accel__bins_put(&block->lane->bins[block->segment->kind], block);
+}
+
+void accel__heap_unbin(accel__block *block)
+{
+    accel__heap_kind *kind = kind_of(block);
+    block->is_free = false;
+    kind->free_bytes -= block->size;
+    if (is_split(block)) {
+        kind->split_count--;
+        kind->split_bytes -= block->size;
+    }
+    accel__bins_remove(&block->lane->bins[block->segment->kind], block);
+}
+
+void accel__heap_count_busy(accel__block *block)
+{
+    accel__heap *heap = block->segment->heap;
+    block->segment->busy_count++;
+    block->lane->busy_count++;
+    heap->busy_count++;
+}
+
+/* The highest use there ever was, as far as it was handed out by here. */
+static inline void note_peak(accel__heap *heap)
+{
+    const size_t live = accel__heap_live(heap);
+    if (live > heap->peak_live)
+        heap->peak_live = live;
+}
+
+void accel__heap_count_idle(accel__block *block)
+{
+    block->segment->busy_count--;
+    block->lane->busy_count--;
+    block->segment->heap->busy_count--;
+}
+
+/* ---- cutting and merging ---- */
+
+bool accel__heap_enter(accel__block *block, const accel__lane *lane)
+{
+    accel__range_set(&block->range, lane->heap->device, ACCEL_MEMORY_KIND_DEVICE, lane->stream);
+    accel__range_set_size(&block->range, 0);
+    accel__range_set_owner(&block->range, ACCEL__RANGE_OF_BLOCK);
+    accel__range_set_state(&block->range, ACCEL__RANGE_FREE);
+    return accel__pointers_enter(&block->range) == ACCEL_OK;
+}
+
+accel__block *accel__heap_cut(accel__block *block, size_t size)
+{
+    accel__segment *segment = block->segment;
+    accel__block *rest = accel__block_draw(&segment->heap->blocks);
+    const uintptr_t begin = accel__range_begin(&block->range) + size;
+    accel__range_set_begin(&rest->range, begin);
+    if (!accel__heap_enter(rest, block->lane)) {
+        accel__block_recycle(&segment->heap->blocks, rest);
+        return NULL;
+    }
+    rest->size = block->size - size;
+    rest->lane = block->lane;
+    rest->segment = segment;
+    rest->stamp = block->stamp;
+    rest->age = block->age;
+    rest->is_mapped = true;
+    rest->before = block;
+    rest->after = block->after;
+    if (rest->after != NULL)
+        rest->after->before = rest;
+    block->after = rest;
+    block->size = size;
+    segment->block_count++;
+    return rest;
+}
+
+void accel__heap_absorb(accel__block *block, accel__block *after)
+{
+    accel__segment *segment = block->segment;
+    accel__pointers_leave(&after->range);
+    block->size += after->size;
+    block->after = after->after;
+    if (block->after != NULL)
+        block->after->before = block;
+    segment->block_count--;
+    accel__block_recycle(&segment->heap->blocks, after);
+}
+
+/* Whether `block`, on its way, may take its neighbour in: free, and of its own lane or passed. */
+static inline bool can_join(const accel__block *block, const accel__block *neighbour)
+{
+    return neighbour != NULL && neighbour->is_free &&
+           (neighbour->lane == block->lane || accel__block_is_passed(neighbour));
+}
+
+accel__block *accel__heap_join(accel__block *block)
+{
+    accel__block *before = block->before;
+    accel__block *after = block->after;
+    if (can_join(block, after)) {
+        accel__heap_unbin(after);
+        accel__heap_absorb(block, after);
+    }
+    if (can_join(block, before)) {
+        accel__heap_unbin(before);
+        before->lane = block->lane;
+        accel__heap_absorb(before, block);
+        return before;
+    }
+    return block;
+}
+
+/* ---- taking ---- */
+
+static bool begins_segment(const accel__block *block, const void *alignment)
+{
+    return !block->segment->is_growable && block->before == NULL &&
+           accel__block_misfit(block, *(const size_t *)alignment) == 0;
+}
+
+static inline accel__block *find_fit(accel__lane *lane, accel__block_kind kind, size_t rounded,
+                                     size_t alignment, bool dedicated)
+{
+    const accel__bins *bins = &lane->bins[kind];
+    if (__builtin_expect(dedicated, false))
+        return accel__bins_find(bins, rounded, begins_segment, &alignment);
+    accel__block *block = accel__bins_fit(bins, rounded);
+    if (alignment <= ACCEL__BLOCK_UNIT || block == NULL ||
+        block->size >= rounded + accel__block_misfit(block, alignment))
+        return block;
+    return accel__bins_fit(bins, rounded + alignment - ACCEL__BLOCK_UNIT);
+}
+
+accel__block *accel__heap_shape(accel__lane *lane, accel__block *block, size_t rounded,
+                                size_t alignment)
+{
+    const size_t front = alignment > ACCEL__BLOCK_UNIT ? accel__block_misfit(block, alignment) : 0;
+    if (front != 0) {
+        accel__block *rest = accel__heap_cut(block, front);
+        accel__heap_bin(block);
+        if (rest == NULL)
+            return NULL;
+        block = rest;
+    }
+    if (accel__policy_splits(lane->heap, block->segment, rounded, block->size)) {
+        accel__block *rest = accel__heap_cut(block, rounded);
+        if (rest != NULL) {
+            const uint64_t stamp = rest->stamp;
+            accel__heap_bin(rest);
+            rest->stamp = stamp; /* what is left over is as old as it was */
+        }
+    }
+    block->lane = lane;
+    accel__heap_count_busy(block);
+    note_peak(lane->heap);
+    return block;
+}
+
+static accel__block *search_kind(accel__lane *lane, accel__block_kind kind, size_t rounded,
+                                 size_t alignment, bool dedicated)
+{
+    accel__block *block = find_fit(lane, kind, rounded, alignment, dedicated);
+    if (block == NULL || !accel__policy_accepts(block->segment, rounded, block->size))
+        return NULL;
+    accel__heap_unbin(block);
+    return accel__heap_shape(lane, block, rounded, alignment);
+}
+
+accel__block *accel__heap_search(accel__lane *lane, size_t rounded, size_t alignment,
+                                 bool dedicated)
+{
+    accel__heap *heap = lane->heap;
+    heap->searches++;
+    if (!accel__block_reserve(&heap->blocks, 4))
+        return NULL;
+    const accel__block_kind kind = accel__heap_kind_of(heap, rounded, alignment, dedicated);
+    accel__block *block = search_kind(lane, kind, rounded, alignment, dedicated);
+    if (block != NULL || kind == ACCEL__BLOCK_LARGE)
+        return block;
+    accel__block *host = search_kind(lane, ACCEL__BLOCK_LARGE, ACCEL__SLAB_SIZE, ACCEL__BLOCK_UNIT,
+                                     false);
+    return host != NULL ? accel__slab_take(host, rounded, alignment) : NULL;
+}
+
+accel__block *accel__heap_take(accel__lane *lane, size_t rounded, size_t alignment)
+{
+    accel__heap *heap = lane->heap;
+    accel__heap_lock(heap);
+    accel__block *block = accel__heap_search(lane, rounded, alignment, false);
+    accel__heap_tell_splits(heap);
+    accel__heap_unlock(heap);
+    return block;
+}
+
+/* ---- putting ---- */
+
+void accel__heap_settle(accel__block *block)
+{
+    accel__segment *segment = block->segment;
+    accel__heap_bin(accel__heap_join(block));
+    if (segment->busy_count == 0 && segment->host != NULL)
+        accel__slab_close(segment);
+}
+
+/* Gives a segment that must go back at once, or NULL. */
+static inline accel__segment *put_locked(accel__block *block)
+{
+    accel__segment *segment = block->segment;
+    accel__heap_count_idle(block);
+    if (__builtin_expect(segment->is_uncached, false)) {
+        accel__heap_bin(block);
+        accel__segment_unlink(segment);
+        return segment;
+    }
+    accel__heap_settle(block);
+    return NULL;
+}
+
+void accel__heap_put(accel__block *block)
+{
+    accel__heap *heap = block->segment->heap;
+    accel__heap_lock(heap);
+    accel__segment *segment = put_locked(block);
+    accel__heap_tell_splits(heap);
+    accel__heap_unlock(heap);
+    if (segment != NULL)
+        accel__segments_give_back(heap, segment);
+}
+
+void accel__heap_put_many(accel__lane *lane, accel__block *list)
+{
+    accel__heap *heap = lane->heap;
+    accel__segment *ended = NULL;
+    accel__heap_lock(heap);
+    while (list != NULL) {
+        accel__block *next = list->bin_after;
+        accel__segment *segment = put_locked(list);
+        if (segment != NULL) {
+            segment->next = ended;
+            ended = segment;
+        }
+        list = next;
+    }
+    accel__heap_tell_splits(heap);
+    accel__heap_unlock(heap);
+    if (ended != NULL)
+        accel__segments_give_back(heap, ended);
+}
+
+void accel__heap_tell_splits(accel__heap *heap)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        accel__heap_kind *of = &heap->kinds[kind];
+        if (of->split_count == of->told_count && of->split_bytes == of->told_bytes)
+            continue;
+        accel__note_splits(heap, (accel__block_kind)kind,
+                           (int64_t)of->split_count - (int64_t)of->told_count,
+                           (int64_t)of->split_bytes - (int64_t)of->told_bytes);
+        of->told_count = of->split_count;
+        of->told_bytes = of->split_bytes;
+    }
+}
+
+/* ---- questions ---- */
+
+void accel__heap_summarize(accel__heap *heap, accel__heap_summary *out_summary)
+{
+    *out_summary = (accel__heap_summary){0};
+    accel__heap_lock(heap);
+    out_summary->reserved = accel__heap_reserved(heap);
+    for (const accel__segment *s = heap->kinds[ACCEL__BLOCK_LARGE].segments; s != NULL; s = s->next)
+        out_summary->segments++;
+    for (int kind = 0; kind < 2; kind++) {
+        out_summary->free_bytes += heap->kinds[kind].free_bytes;
+        for (const accel__lane *lane = heap->lanes; lane != NULL; lane = lane->next) {
+            const size_t largest = accel__bins_largest(&lane->bins[kind]);
+            if (largest > out_summary->largest)
+                out_summary->largest = largest;
+        }
+    }
+    out_summary->busy_count = heap->busy_count;
+    accel__heap_unlock(heap);
+}
+
+void accel__heap_visit(accel__heap *heap, void (*visit)(const accel__segment *segment, void *user),
+                       void *user)
+{
+    accel__heap_lock(heap);
+    for (const accel__segment *s = heap->kinds[ACCEL__BLOCK_LARGE].segments; s != NULL; s = s->next)
+        visit(s, user);
+    accel__heap_unlock(heap);
+}
