@@ -34,7 +34,8 @@ ACCEL_BEGIN_DECLS
     X(ACCEL_ERROR_START_FAILED, 19, "the backend could not be started")                            \
     X(ACCEL_ERROR_SYSTEM, 20, "the operating system refused a request")                            \
     X(ACCEL_ERROR_INTERNAL, 21, "accel has a fault; please report it")                             \
-    X(ACCEL_ERROR_CAPTURE, 22, "not possible in a capture, or the capture failed")
+    X(ACCEL_ERROR_CAPTURE, 22, "not possible in a capture, or the capture failed")                 \
+    X(ACCEL_ERROR_CORRUPTED, 23, "memory was written to outside of its allocation")
 
 typedef enum accel_status {
 #define ACCEL_STATUS_ENUM(name, number, text) name = number,

@@ -306,10 +306,16 @@ static accel__range *last_before(uintptr_t address)
     return NULL;
 }
 
+accel__range *accel__pointers_before(const void *pointer)
+{
+    const uintptr_t address = (uintptr_t)pointer;
+    return is_beyond(address) ? NULL : last_before(address);
+}
+
 accel__range *accel__pointers_around(const void *pointer)
 {
     const uintptr_t address = (uintptr_t)pointer;
-    accel__range *range = is_beyond(address) ? NULL : last_before(address);
+    accel__range *range = accel__pointers_before(pointer);
     return range != NULL && accel__range_state_of(range) == ACCEL__RANGE_LIVE &&
                    address - accel__range_begin(range) < accel__range_size(range)
                ? range

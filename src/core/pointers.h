@@ -112,6 +112,9 @@ accel__range *accel__pointers_at(const void *begin);
 /* The live range around `pointer`; NULL: there is none. */
 accel__range *accel__pointers_around(const void *pointer);
 
+/* The range, in whatever state, that begins last at or before `pointer`; NULL: there is none. */
+accel__range *accel__pointers_before(const void *pointer);
+
 /* What is known of a live range. */
 typedef struct accel__pointed {
     uintptr_t begin;

@@ -22,6 +22,7 @@ struct accel_memory_pool {
     _Atomic(accel__heap *) heap; /* of the process `generation`; NULL: none */
     _Atomic(uint32_t) generation;
     uint32_t origin; /* the process that made it */
+    _Atomic(uint32_t) keepers;
     /* Calls of settle since the pool was released; the one that made it 1 works, for all of them. */
     _Atomic(uint32_t) settle_calls;
     _Atomic(bool) is_gone;
@@ -39,6 +40,25 @@ accel_status accel__pool_create_for_graph(accel__device *device, const char *fun
 static inline bool accel__pool_is_released(const accel_memory_pool *pool)
 {
     return atomic_load_explicit(&pool->uses, memory_order_acquire) == 0;
+}
+
+/* While somebody keeps a pool, what is cached in it stays: replays of graphs use memory that no allocation
+ * names any more. Pools of graphs are kept for as long as they have uses. */
+static inline void accel__pool_keep(accel_memory_pool *pool)
+{
+    atomic_fetch_add(&pool->keepers, 1);
+}
+
+static inline void accel__pool_unkeep(accel_memory_pool *pool)
+{
+    atomic_fetch_sub(&pool->keepers, 1);
+}
+
+/* Whether cached segments of a heap may go back now. `pool` NULL: the default one. */
+static inline bool accel__pool_may_release(const accel_memory_pool *pool)
+{
+    return pool == NULL || accel__pool_is_released(pool) ||
+           (pool->id.first == 0 && atomic_load(&pool->keepers) == 0);
 }
 
 /* The pool's heap in this process, made at the first call. INVALID_ARGUMENT for a released pool,

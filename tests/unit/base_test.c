@@ -368,7 +368,7 @@ static void test_names_of_statuses(void **state)
     assert_string_equal(accel_status_text(name), text);
     ACCEL_STATUS_LIST(CHECK_STATUS)
 #undef CHECK_STATUS
-    const int unknown[] = {-1, 23, 1000, INT32_MAX, INT32_MIN};
+    const int unknown[] = {-1, 24, 1000, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         assert_string_equal(accel_status_name((accel_status)unknown[i]), "ACCEL_ERROR_UNKNOWN");
         assert_non_null(accel_status_text((accel_status)unknown[i]));
