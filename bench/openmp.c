@@ -21,6 +21,37 @@ void bench_openmp_empty(void)
     __asm__ volatile("" ::: "memory"); /* keeps the region */
 }
 
+void bench_openmp_task_chain(int count)
+{
+    char cell = 0;
+#pragma omp parallel
+#pragma omp single
+    for (int i = 0; i < count; i++) {
+#pragma omp task depend(inout : cell)
+        __asm__ volatile("" ::: "memory"); /* keeps the task */
+    }
+    (void)cell;
+}
+
+void bench_openmp_task_fan(int count)
+{
+    char root = 0;
+    char all = 0;
+#pragma omp parallel
+#pragma omp single
+    {
+#pragma omp task depend(out : root)
+        __asm__ volatile("" ::: "memory");
+        for (int i = 0; i < count - 2; i++) {
+#pragma omp task depend(in : root, all)
+            __asm__ volatile("" ::: "memory");
+        }
+#pragma omp task depend(inout : root, all)
+        __asm__ volatile("" ::: "memory");
+    }
+    (void)root, (void)all;
+}
+
 void bench_openmp_saxpy(float *y, const float *x, float a, int n)
 {
 #pragma omp parallel for simd

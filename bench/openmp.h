@@ -11,6 +11,11 @@ const char *bench_openmp_missing(void);
 /* An empty parallel region. */
 void bench_openmp_empty(void);
 
+/* `count` empty tasks, each of which depends on the one before; or one, then all but two that depend on
+ * it, then one that depends on those. */
+void bench_openmp_task_chain(int count);
+void bench_openmp_task_fan(int count);
+
 void bench_openmp_saxpy(float *y, const float *x, float a, int n);
 
 void bench_openmp_stencil(float *out, const float *in, int width, int height, float k);

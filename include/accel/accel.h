@@ -45,6 +45,7 @@
 #include <accel/device.h>
 #include <accel/discovery.h>
 #include <accel/event.h>
+#include <accel/graph.h>
 #include <accel/kernel.h>
 #include <accel/lifecycle.h>
 #include <accel/log.h>

@@ -235,7 +235,7 @@ accel_status accel__copy_rows_of(void *destination, size_t destination_pitch, co
 accel_status accel_copy_2d(void *destination, size_t destination_pitch, const void *source,
                            size_t source_pitch, size_t width, size_t height, accel_stream *stream)
 {
-    accel_backend_copy copy;
+    accel_backend_copy copy = {0};
     const accel_status status = accel__copy_rows_of(destination, destination_pitch, source,
                                                     source_pitch, width, height, __func__, &copy);
     if (status != ACCEL_OK)

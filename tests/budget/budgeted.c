@@ -1,6 +1,6 @@
 /* budgeted.c: makes the calls that have an instruction budget, for callgrind to count (budget.sh).
  *
- *   budgeted launch | arguments | event | known BURSTS
+ *   budgeted launch | arguments | event | replay | known BURSTS
  *
  * Prints how many operations BURSTS made. Two runs of different length differ only by operations: what
  * starting costs is in both. */
@@ -11,13 +11,14 @@
 #include <string.h>
 
 /* Operations between two waits: fewer than any queue holds. */
-enum { BURST = 64 };
+enum { BURST = 64, NODES = 100 /* of the graph */ };
 
 static accel_stream *stream;
 static accel_event *event;
 static accel_module *module;
 static accel_kernel *empty;
 static accel_kernel *scale;
+static accel_graph *graph;
 static const accel_launch_shape shape = {{1, 1, 1}, {1, 1, 1}};
 
 static const char *run_block(const accel_cpu_launch *launch, uint64_t first, uint64_t last)
@@ -42,6 +43,16 @@ static const accel_cpu_kernel kernels[] = {
     {.name = "empty", .function = run_block},
     {.name = "scale", .function = run_block, .params = params, .param_count = 2}};
 
+/* A chain. */
+static accel_status build_graph(accel_device device)
+{
+    accel_status status = accel_graph_create(device, NULL, &graph);
+    for (accel_graph_node node = UINT32_MAX; status == ACCEL_OK && node + 1 < NODES;)
+        status = accel_graph_add_kernel(graph, &node, node != UINT32_MAX, empty, &shape, NULL, 0,
+                                        &node);
+    return status;
+}
+
 static accel_status prepare(void)
 {
     accel_device device = ACCEL_DEVICE_CURRENT;
@@ -56,6 +67,8 @@ static accel_status prepare(void)
         status = accel_module_get_kernel(module, "empty", &empty);
     if (status == ACCEL_OK)
         status = accel_module_get_kernel(module, "scale", &scale);
+    if (status == ACCEL_OK)
+        status = build_graph(device);
     return status;
 }
 
@@ -78,6 +91,11 @@ static accel_status record_and_query(void)
     bool done = false;
     const accel_status status = accel_event_record(event, stream);
     return status == ACCEL_OK ? accel_event_query(event, &done) : status;
+}
+
+static accel_status replay(void)
+{
+    return accel_graph_replay(graph, stream);
 }
 
 /* Ten instructions: nine, and the return. Proves that the count is one of instructions. */
@@ -108,6 +126,7 @@ static operation find(const char *name)
     } operations[] = {{"launch", launch_empty},
                       {"arguments", launch_with_arguments},
                       {"event", record_and_query},
+                      {"replay", replay},
                       {"known", call_known}};
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(operations[i].name, name) == 0)
@@ -135,10 +154,11 @@ int main(int argc, char **argv)
         return 2;
     const accel_status status = run(call, bursts);
     if (status == ACCEL_OK)
-        printf("%ld\n", bursts * BURST);
+        printf("%ld\n", bursts * BURST * (call == replay ? NODES : 1));
     else
         fprintf(stderr, "%s: %s\n", accel_status_name(status), accel_last_error_message());
     accel_event_release(event);
+    accel_graph_release(graph);
     accel_module_release(module);
     return status == ACCEL_OK ? 0 : 1;
 }

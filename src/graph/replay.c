@@ -1,0 +1,167 @@
+/* replay.c: instantiating when it is asked for, and queueing what was instantiated. */
+#include "base/error.h"
+#include "core/capture.h"
+#include "core/current.h"
+#include "core/event.h"
+#include "graph/graph.h"
+
+/* ---- instantiating ---- */
+
+/* With the graph locked. The executable before may still be pending: it is retired. */
+static accel_status instantiate(accel_graph *graph, const char *function)
+{
+    accel__executable *made = NULL;
+    accel__plan nothing = {0};
+    const accel_status status = accel__executable_make(graph, function, &made);
+    if (status != ACCEL_OK)
+        return status;
+    if (graph->last != NULL)
+        accel_stream_retain(graph->last);
+    accel__graph_retire(graph->executable, &nothing, graph->last);
+    graph->executable = made;
+    graph->is_dirty = false;
+    return ACCEL_OK;
+}
+
+static accel_status check_captured(const accel_graph *graph, const char *function)
+{
+    const accel_status status = accel__graph_check_idle(graph, function);
+    if (status != ACCEL_OK || graph->is_captured)
+        return status;
+    return accel__fail(
+        ACCEL_ERROR_INVALID_STATE, graph->device->backend->table.name, function,
+        "the graph is empty: capture it (accel_graph_capture_begin and …_end), or add "
+        "nodes, first");
+}
+
+accel_status accel_graph_instantiate(accel_graph *graph)
+{
+    accel_status status = accel__graph_lock(graph, __func__);
+    if (status != ACCEL_OK)
+        return status;
+    status = check_captured(graph, __func__);
+    if (status == ACCEL_OK && graph->executable != NULL && !graph->keep_graph && !graph->is_dirty)
+        status = accel__fail(ACCEL_ERROR_INVALID_STATE, graph->device->backend->table.name,
+                             __func__,
+                             "the graph is instantiated already; to do that again, create it with "
+                             "keep_graph");
+    if (status == ACCEL_OK)
+        status = instantiate(graph, __func__);
+    return accel__graph_unlock(graph, accel__error_met_by(status, __func__));
+}
+
+/* ---- replaying ---- */
+
+/* Has the stream wait, on the device, for the replay before, where that was on another one. A stream that
+ * failed is over, and not waited for. */
+static accel_status follow(accel_graph *graph, accel_stream *stream, accel_native_stream *native)
+{
+    const accel_backend_event *event = &graph->device->backend->table.event;
+    accel_stream *last = graph->last;
+    accel_native_event *mark = NULL;
+    if (last == NULL || last == stream || graph->last_generation != accel__generation())
+        return ACCEL_OK;
+    accel_status status = event->create(graph->device->native, false, &mark);
+    if (status != ACCEL_OK)
+        return status;
+    accel__error_mute();
+    const accel_status recorded = event->record(mark, last->native);
+    accel__error_unmute();
+    if (recorded == ACCEL_OK)
+        status = event->wait(native, mark);
+    event->destroy(mark);
+    return status;
+}
+
+static void remember(accel_graph *graph, accel_stream *stream)
+{
+    graph->last_generation = accel__generation();
+    if (graph->last == stream)
+        return;
+    accel_stream_retain(stream);
+    accel_stream_release(graph->last);
+    graph->last = stream;
+}
+
+static accel_status queue_payload(const accel__payload *payload, accel_stream *stream,
+                                  accel_native_stream *native)
+{
+    const accel_backend_table *table = &stream->backend->table;
+    switch (payload->kind) {
+    case ACCEL_GRAPH_NODE_KIND_KERNEL:
+        return table->kernel.launch(native, payload->launch.kernel->facts.function,
+                                    &payload->launch.shape, payload->launch.args,
+                                    payload->launch.arg_count);
+    case ACCEL_GRAPH_NODE_KIND_COPY:
+        return accel__copy_queue(stream, &payload->copy);
+    case ACCEL_GRAPH_NODE_KIND_FILL:
+        return table->memory.fill(native, payload->fill.destination, payload->fill.pattern,
+                                  payload->fill.pattern_size, payload->fill.size);
+    case ACCEL_GRAPH_NODE_KIND_CALLBACK:
+        return accel_stream_add_callback(stream, payload->callback.call, payload->callback.user);
+    case ACCEL_GRAPH_NODE_KIND_EVENT_RECORD:
+        return accel_event_record(payload->event, stream);
+    case ACCEL_GRAPH_NODE_KIND_EVENT_WAIT:
+        return accel_stream_wait_event(stream, payload->event);
+    case ACCEL_GRAPH_NODE_KIND_EMPTY:
+    case ACCEL_GRAPH_NODE_KIND_CHILD: /* never in an executable */
+        break;
+    }
+    return ACCEL_OK;
+}
+
+static accel_status queue_item(const accel__item *item, accel_stream *stream,
+                               accel_native_stream *native)
+{
+    switch (item->kind) {
+    case ACCEL__ITEM_SCHEDULE:
+        return stream->backend->table.schedules.replay(native, item->schedule);
+    case ACCEL__ITEM_NODE:
+        return queue_payload(item->payload, stream, native);
+    case ACCEL__ITEM_PART:
+        return item->part->prologue(item->part, stream);
+    }
+    return ACCEL_OK;
+}
+
+static accel_status replay(accel_graph *graph, accel_stream *stream, const char *function)
+{
+    accel_native_stream *native = NULL;
+    accel_status status = accel__stream_use(stream, function, &native);
+    if (status == ACCEL_OK && (graph->executable == NULL || graph->is_dirty))
+        status = instantiate(graph, function);
+    if (status == ACCEL_OK)
+        status = follow(graph, stream, native);
+    if (status != ACCEL_OK)
+        return status;
+    remember(graph, stream); /* before the first item: a part of them may be queued */
+    const accel__executable *executable = graph->executable;
+    for (size_t i = 0; status == ACCEL_OK && i < executable->count; i++)
+        status = queue_item(&executable->items[i], stream, native);
+    return status;
+}
+
+/* Queues the replay, or makes it a child of the stream's capture. */
+static accel_status replay_or_capture(accel_graph *graph, accel_stream *stream,
+                                      const char *function)
+{
+    accel__capture *capture = accel__capture_of(stream);
+    if (capture == NULL)
+        return replay(graph, stream, function);
+    const accel_status status = accel__graph_capture_child(capture, stream, &graph->plan, function);
+    accel__capture_release(capture);
+    return status;
+}
+
+accel_status accel_graph_replay(accel_graph *graph, accel_stream *stream)
+{
+    accel_status status = accel__graph_lock(graph, __func__);
+    if (status != ACCEL_OK)
+        return status;
+    status = check_captured(graph, __func__);
+    if (status == ACCEL_OK)
+        status = accel__graph_stream(graph, stream, __func__, &stream);
+    if (status == ACCEL_OK)
+        status = replay_or_capture(graph, stream, __func__);
+    return accel__graph_unlock(graph, accel__error_met_by(status, __func__));
+}
