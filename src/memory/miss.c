@@ -5,6 +5,7 @@
 #include "memory/heap_parts.h"
 #include "memory/neighbours.h"
 #include "memory/policy.h"
+#include "memory/pool.h"
 #include "memory/pressure.h"
 #include "memory/report.h"
 #include "memory/statistics.h"
@@ -129,6 +130,12 @@ static accel_status obtain_grown(miss *now, size_t need, size_t alignment, bool 
     return status;
 }
 
+/* What a graph's replays use is kept whatever the settings say. */
+static bool is_cached(const accel__heap *heap)
+{
+    return accel__config_get()->caching || !accel__pool_may_release(heap->options.pool);
+}
+
 static accel_status obtain(miss *now, bool bare)
 {
     const accel__config *config = accel__config_get();
@@ -136,7 +143,7 @@ static accel_status obtain(miss *now, bool bare)
     const size_t alignment = now->is_slab ? ACCEL__BLOCK_UNIT : now->alignment;
     accel__block *block = NULL;
     accel_status status = ACCEL_ERROR_UNSUPPORTED;
-    if (!config->caching)
+    if (!is_cached(now->heap))
         status = make_fixed(now, need, alignment, true, &block);
     else if (!now->dedicated && accel__heap_grows(now->heap, config))
         status = obtain_grown(now, need, alignment, bare, &block);
@@ -186,7 +193,8 @@ static bool borrow(miss *now)
     accel__heap *heap = accel__heap_first(now->heap->device);
     for (; heap != NULL && now->block == NULL; heap = accel__heap_next(heap)) {
         accel__lane *lane = NULL;
-        if (!heap->options.use_on_oom || heap == now->heap || now->dedicated)
+        if (!heap->options.use_on_oom || heap == now->heap || now->dedicated ||
+            !accel__pool_may_release(heap->options.pool))
             continue;
         if (accel__lane_of(heap, now->lane->stream, &lane) != ACCEL_OK)
             continue;
@@ -225,7 +233,7 @@ static accel_status relieve(miss *now)
 
 static accel_status make_good(miss *now)
 {
-    if (accel__config_get()->caching && gather(now))
+    if (is_cached(now->heap) && gather(now))
         return ACCEL_OK;
     accel__heap_collect_garbage(now->heap);
     const accel_status status = obtain(now, false);
@@ -235,7 +243,7 @@ static accel_status make_good(miss *now)
 accel_status accel__heap_take_or_grow(accel__lane *lane, size_t asked, size_t rounded,
                                       size_t alignment, bool dedicated, accel__block **out_block)
 {
-    const bool caching = accel__config_get()->caching;
+    const bool caching = is_cached(lane->heap);
     miss now = {.lane = lane,
                 .heap = lane->heap,
                 .asked = asked,

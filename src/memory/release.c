@@ -8,6 +8,7 @@
 #include "memory/device_memory.h"
 #include "memory/heap_parts.h"
 #include "memory/neighbours.h"
+#include "memory/pool.h"
 
 /* ---- fixed segments, with the lock held ---- */
 
@@ -42,6 +43,8 @@ size_t accel__segments_release(accel__heap *heap, size_t wanted)
 {
     accel__segment *list = NULL;
     size_t bytes = 0;
+    if (!accel__pool_may_release(heap->options.pool))
+        return 0;
     accel__heap_lock(heap);
     accel__slabs_close(heap);
     while (bytes < wanted) {
@@ -193,7 +196,9 @@ static void empty_device(accel__device_memory *memory, void *user)
 accel_status accel_empty_cache(void)
 {
     const accel_status status = accel__check_callback(__func__);
-    if (status == ACCEL_OK)
+    if (status == ACCEL_OK) {
         accel__device_memory_visit(empty_device, NULL);
+        accel__pool_settle(NULL);
+    }
     return status;
 }

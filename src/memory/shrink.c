@@ -3,6 +3,7 @@
 #include "memory/grow.h"
 #include "memory/heap_note.h"
 #include "memory/policy.h"
+#include "memory/pool.h"
 
 /* The whole pages of a block. */
 static size_t pages_of(const accel__block *block, uintptr_t *out_begin)
@@ -79,6 +80,8 @@ size_t accel__shrink(accel__heap *heap, size_t wanted)
 {
     const accel_backend_virtual *table = &heap->device->backend->table.virtual_memory;
     size_t bytes = 0;
+    if (!accel__pool_may_release(heap->options.pool))
+        return 0;
     accel__lanes_refresh(heap, NULL);
     accel__heap_lock(heap);
     while (bytes < wanted) {
