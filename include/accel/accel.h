@@ -50,6 +50,7 @@
 #include <accel/lifecycle.h>
 #include <accel/log.h>
 #include <accel/memory.h>
+#include <accel/random.h>
 #include <accel/status.h>
 #include <accel/stream.h>
 

@@ -329,6 +329,43 @@ typedef struct accel_backend_schedules {
     void (*destroy)(accel_native_schedule *schedule);
 } accel_backend_schedules;
 
+/* What a random fill draws, per type of result: docs/random.md. */
+typedef enum accel_backend_fill {
+    ACCEL_BACKEND_FILL_RAW = 0, /* words of 32 bits */
+    ACCEL_BACKEND_FILL_INTEGER_8,
+    ACCEL_BACKEND_FILL_INTEGER_16,
+    ACCEL_BACKEND_FILL_INTEGER_32,
+    ACCEL_BACKEND_FILL_INTEGER_64,
+    ACCEL_BACKEND_FILL_UNIFORM_F16,
+    ACCEL_BACKEND_FILL_UNIFORM_BF16,
+    ACCEL_BACKEND_FILL_UNIFORM_F32,
+    ACCEL_BACKEND_FILL_UNIFORM_F64,
+    ACCEL_BACKEND_FILL_NORMAL_F16,
+    ACCEL_BACKEND_FILL_NORMAL_BF16,
+    ACCEL_BACKEND_FILL_NORMAL_F32,
+    ACCEL_BACKEND_FILL_NORMAL_F64,
+    ACCEL_BACKEND_FILL_EXPONENTIAL_F16,
+    ACCEL_BACKEND_FILL_EXPONENTIAL_BF16,
+    ACCEL_BACKEND_FILL_EXPONENTIAL_F32,
+    ACCEL_BACKEND_FILL_EXPONENTIAL_F64,
+    ACCEL_BACKEND_FILL_BERNOULLI_8,
+    ACCEL_BACKEND_FILL_BERNOULLI_16,
+    ACCEL_BACKEND_FILL_BERNOULLI_32,
+    ACCEL_BACKEND_FILL_BERNOULLI_64,
+    ACCEL_BACKEND_FILL_COUNT
+} accel_backend_fill;
+
+/* Stand-in: the same kernels built from portable source, each when it is first needed. */
+typedef struct accel_backend_random {
+    /* A module that has a function for each accel_backend_fill, in that order, with the parameters
+     * (ulong seed, ulong offset, ulong count, ulong low, ulong range, uint from_cells,
+     * const ulong *cells, data) and the block {1, 1, 1}. Block b writes those of the elements from
+     * b * *out_block_elements on that are below count. Where from_cells is not 0 the seed is
+     * cells[0], and cells[1] is added to the offset. */
+    accel_status (*load)(accel_native_device *device, accel_native_module **out_module,
+                         uint64_t *out_block_elements);
+} accel_backend_random;
+
 /* ---- the table ---- */
 
 #define ACCEL_BACKEND_SURVIVES_FORK 1u /* usable in a child after use in the parent */
@@ -369,6 +406,7 @@ typedef struct accel_backend_table {
     accel_backend_peer peer;
     accel_backend_functions functions;
     accel_backend_handles handles;
+    accel_backend_random random;
     accel_backend_virtual virtual_memory;
     accel_backend_schedules schedules;
 } accel_backend_table;

@@ -11,6 +11,7 @@ typedef enum accel__handle_kind {
     ACCEL__HANDLE_EVENT,
     ACCEL__HANDLE_MODULE,
     ACCEL__HANDLE_KERNEL,
+    ACCEL__HANDLE_GENERATOR,
     ACCEL__HANDLE_GRAPH
 } accel__handle_kind;
 

@@ -64,8 +64,9 @@ typedef struct group {
 
 /* In the order of accel__group. */
 static const group groups[ACCEL__GROUP_COUNT] = {
-    GROUP(timing), GROUP(callbacks), GROUP(pinned),  GROUP(priorities),
-    GROUP(peer),   GROUP(functions), GROUP(handles), NAMED_GROUP("virtual", virtual_memory),
+    GROUP(timing),     GROUP(callbacks), GROUP(pinned),
+    GROUP(priorities), GROUP(peer),      GROUP(functions),
+    GROUP(handles),    GROUP(random),    NAMED_GROUP("virtual", virtual_memory),
     GROUP(schedules),
 };
 

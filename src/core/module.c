@@ -59,8 +59,8 @@ static accel_status adopt(accel_module *module, accel_native_module *native, con
     return ACCEL_OK;
 }
 
-static accel_status adopt_or_unload(accel_module *module, accel_native_module *native,
-                                    const char *function)
+accel_status accel__module_adopt(accel_module *module, accel_native_module *native,
+                                 const char *function)
 {
     const accel_status status = adopt(module, native, function);
     if (status != ACCEL_OK)
@@ -75,7 +75,7 @@ accel_status accel__module_load(accel_module *module, const void *object, size_t
     accel_native_module *native = NULL;
     const accel_status status = device->backend->table.kernel.load(device->native, object, size,
                                                                    &native);
-    return status == ACCEL_OK ? adopt_or_unload(module, native, function) : status;
+    return status == ACCEL_OK ? accel__module_adopt(module, native, function) : status;
 }
 
 /* Resolves, starts and opens the device, and makes an empty module for it. */
@@ -148,7 +148,7 @@ accel_status accel_module_create_from_functions(accel_device device,
         status = made->device->backend->table.functions.load(made->device->native, kernels,
                                                              kernel_count, &native);
     if (status == ACCEL_OK)
-        status = adopt_or_unload(made, native, __func__);
+        status = accel__module_adopt(made, native, __func__);
     return finish(status, made, out_module);
 }
 

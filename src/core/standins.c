@@ -1,6 +1,6 @@
 /* standins.c: see standins.h. Host callbacks need the stream they are for: their stand-in is
  * callback.c, which looks at the group itself; peer copies become staging.c's, since nothing is
- * reachable. */
+ * reachable; the stand-in of random fill is the random layer's, which looks at the group, too. */
 #include "core/standins.h"
 
 #include "base/allocate.h"
@@ -136,6 +136,15 @@ static void no_schedule_destroy(accel_native_schedule *schedule)
     (void)schedule;
 }
 
+static accel_status no_random(accel_native_device *device, accel_native_module **out_module,
+                              uint64_t *out_block_elements)
+{
+    (void)device;
+    *out_module = NULL;
+    *out_block_elements = 0;
+    return unsupported("accel_random_raw", "random fill of its own");
+}
+
 const accel_backend_table accel__standins = {
     .timing = {.elapsed = no_elapsed},
     .callbacks = {.add = no_callback},
@@ -144,6 +153,7 @@ const accel_backend_table accel__standins = {
     .peer = {.reachable = unreachable, .copy = no_peer_copy},
     .functions = {.load = no_functions},
     .handles = {.stream = no_stream_handle, .event = no_event_handle},
+    .random = {.load = no_random},
     .virtual_memory = {.granularity = no_granularity,
                        .reserve = no_reserve,
                        .release = no_return,

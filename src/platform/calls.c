@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 /* open() is variadic: this gives it the table's type. */
@@ -23,4 +24,5 @@ accel__calls accel__platform = {
     .memory_file = memfd_create,
     .write = write,
     .library_open = dlopen,
+    .random = getrandom,
 };

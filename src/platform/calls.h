@@ -23,6 +23,7 @@ typedef struct accel__calls {
     int (*memory_file)(const char *name, unsigned flags); /* memfd_create */
     ssize_t (*write)(int descriptor, const void *bytes, size_t size);
     void *(*library_open)(const char *path, int flags);
+    ssize_t (*random)(void *buffer, size_t size, unsigned flags); /* getrandom */
 } accel__calls;
 
 extern accel__calls accel__platform;

@@ -5,6 +5,7 @@
 #include "backends/cpu/memory.h"
 #include "backends/cpu/module.h"
 #include "backends/cpu/pool.h"
+#include "backends/cpu/random.h"
 #include "backends/cpu/schedule.h"
 #include "backends/cpu/stream.h"
 #include "backends/cpu/virtual.h"
@@ -67,6 +68,7 @@ static const accel_backend_table table = {
     .peer = {.reachable = accel__cpu_peer_reachable, .copy = accel__cpu_peer_copy},
     .functions = {.load = accel__cpu_load_functions},
     .handles = {.stream = accel__cpu_stream_handle, .event = accel__cpu_event_handle},
+    .random = {.load = accel__cpu_random_load},
     .virtual_memory = {.granularity = accel__cpu_virtual_granularity,
                        .reserve = accel__cpu_virtual_reserve,
                        .release = accel__cpu_virtual_release,

@@ -82,6 +82,7 @@ typedef struct search {
     accel__text content;
     accel__file_identity identity;
     bool failed; /* the file is there but cannot be read */
+    bool is_embedded;
 } search;
 
 /* True: the search is over, with a file or with an error. `directory` NULL: the name is the path. */
@@ -127,6 +128,27 @@ static bool find(search *now, bool quoted)
     return false;
 }
 
+/* The library's own headers for kernels, embedded by the build: they need no include path, and one that
+ * a path has comes first. */
+extern const unsigned char accel__philox_text[];
+extern const unsigned long accel__philox_text_size;
+
+static bool find_embedded(search *now)
+{
+    static const char name[] = "accel/philox.h";
+    if (now->size != sizeof name - 1 || memcmp(now->name, name, now->size) != 0)
+        return false;
+    accel__text_clear(&now->path);
+    accel__text_clear(&now->content);
+    accel__text_append_string(&now->path, name);
+    accel__text_append(&now->content, (const char *)accel__philox_text, accel__philox_text_size);
+    if (now->path.failed || now->content.failed)
+        accel__pp_out_of_memory(now->pp);
+    now->identity = (accel__file_identity){0}; /* no file has that; it has a guard */
+    now->is_embedded = true;
+    return true;
+}
+
 /* The part of the path before the last slash, with it; "" where there is none. */
 static const char *directory_of(accel__preprocessor *pp, const char *path)
 {
@@ -141,7 +163,7 @@ static const char *directory_of(accel__preprocessor *pp, const char *path)
 static void enter(search *now)
 {
     accel__preprocessor *pp = now->pp;
-    if (is_once(pp, &now->identity))
+    if (!now->is_embedded && is_once(pp, &now->identity))
         return;
     const char *path = accel__text_string(&now->path);
     const char *directory = directory_of(pp, path);
@@ -150,7 +172,7 @@ static void enter(search *now)
         return;
     accel__source *source = &pp->sources[pp->source_count - 1];
     source->identity = now->identity;
-    source->has_identity = true;
+    source->has_identity = !now->is_embedded;
 }
 
 /* `name` with its delimiters. */
@@ -165,7 +187,7 @@ static void include(accel__preprocessor *pp, const accel__token *directive, cons
                         ACCEL__LIMIT_INCLUDE_DEPTH);
     else if (++pp->inclusions > ACCEL__LIMIT_INCLUSIONS)
         accel__pp_limit(pp, directive, "more than %d files included", ACCEL__LIMIT_INCLUSIONS);
-    else if (!find(&now, name[0] == '"'))
+    else if (!find(&now, name[0] == '"') && !find_embedded(&now))
         accel__pp_error(pp, directive, "cannot find the file %.*s to include", (int)size, name);
     else if (!now.failed && !pp->fatal)
         enter(&now);

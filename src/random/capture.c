@@ -1,0 +1,148 @@
+/* capture.c: see capture.h. */
+#include "random/capture.h"
+
+#include <accel/copy.h>
+#include <accel/memory.h>
+
+#include "base/allocate.h"
+#include "base/error.h"
+#include "core/current.h"
+
+/* Guards the step from "there is no part" to "here it is". Taken before the graph layer's locks; neither
+ * `prologue` nor `release` takes it. */
+static accel__mutex attach_mutex;
+
+accel__capture *accel__random_capture_of(const accel_generator *generator)
+{
+    return accel__capture_of(accel__current_stream(generator->device));
+}
+
+/* ---- replays ---- */
+
+/* What the replay uses is taken from the generator. */
+static accel_status take_for_replay(accel__random_part *part, accel__rng_state *out_state)
+{
+    static const char function[] = "accel_graph_replay";
+    accel_generator *generator = part->generator;
+    uint64_t end;
+    accel__mutex_lock(&generator->mutex);
+    accel_status status = accel__generator_read(generator, out_state, function);
+    accel__rng_state next = *out_state;
+    const bool fits = !__builtin_add_overflow(out_state->offset, part->most, &end);
+    next.offset += part->drawn;
+    if (status == ACCEL_OK && fits)
+        accel__generator_write(generator, &next);
+    accel__mutex_unlock(&generator->mutex);
+    if (status == ACCEL_OK && !fits)
+        status = accel__fail(ACCEL_ERROR_OUT_OF_RANGE, generator->device->backend->table.name,
+                             function,
+                             "the generator's offset %llu would not stay below 2^64 with the %llu "
+                             "words of the graph: set another seed",
+                             (unsigned long long)out_state->offset, (unsigned long long)part->most);
+    return status;
+}
+
+static accel_status prologue(accel__capture_part *base, accel_stream *stream)
+{
+    accel__random_part *part = (accel__random_part *)base;
+    accel__rng_state state;
+    accel_status status = take_for_replay(part, &state);
+    if (status != ACCEL_OK)
+        return status;
+    if (!part->is_ordered && stream != part->home) { /* whoever had that memory before has passed */
+        status = accel_stream_wait_stream(stream, part->home);
+        part->is_ordered = status == ACCEL_OK;
+    }
+    if (status == ACCEL_OK)
+        status = accel_fill(&part->cells[0], &state.seed, 8, 8, stream);
+    if (status == ACCEL_OK)
+        status = accel_fill(&part->cells[1], &state.offset, 8, 8, stream);
+    if (status != ACCEL_OK)
+        accel__generator_give_back(part->generator, &state, part->drawn);
+    return status;
+}
+
+static void release(accel__capture_part *base)
+{
+    accel__random_part *part = (accel__random_part *)base;
+    accel__error_mute();
+    accel_memory_free(part->cells);
+    accel__error_unmute();
+    accel_generator_release(part->generator);
+    accel__deallocate(part);
+}
+
+/* ---- captures ---- */
+
+static accel_status make_part(accel_generator *generator, accel__random_part **out_part,
+                              const char *function)
+{
+    accel__device *device = generator->device;
+    void *cells = NULL;
+    accel__random_part *part = accel__allocate(sizeof *part);
+    if (part == NULL)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, device->backend->table.name, function,
+                           "no memory for a generator's part of a graph");
+    part->home = &device->default_stream; /* so it never comes from the graph's own pool */
+    const accel_status status = accel_memory_alloc(part->home, 2 * sizeof *part->cells, NULL,
+                                                   &cells);
+    if (status != ACCEL_OK) {
+        accel__deallocate(part);
+        return accel__error_met_by(status, function);
+    }
+    part->cells = cells;
+    part->base = (accel__capture_part){.key = generator, .prologue = prologue, .release = release};
+    part->generator = generator;
+    accel_generator_retain(generator);
+    *out_part = part;
+    return ACCEL_OK;
+}
+
+accel_status accel__random_part_get(accel__capture *capture, accel_generator *generator,
+                                    accel__random_part **out_part, const char *function)
+{
+    accel__random_part *made = NULL;
+    *out_part = (accel__random_part *)accel__capture_find_part(capture, generator);
+    if (*out_part != NULL)
+        return ACCEL_OK;
+    accel_status status = make_part(generator, &made, function);
+    if (status != ACCEL_OK)
+        return status;
+    accel__mutex_lock(&attach_mutex);
+    *out_part = (accel__random_part *)accel__capture_find_part(capture, generator);
+    const bool is_needed = *out_part == NULL;
+    if (is_needed)
+        status = accel__capture_attach(capture, &made->base);
+    accel__mutex_unlock(&attach_mutex);
+    if (is_needed && status == ACCEL_OK)
+        *out_part = made;
+    else
+        release(&made->base);
+    return accel__error_met_by(status, function);
+}
+
+accel_status accel__random_part_take(accel__random_part *part, uint64_t words, uint64_t *out_offset,
+                                     const char *function)
+{
+    accel_generator *generator = part->generator;
+    uint64_t end;
+    accel__mutex_lock(&generator->mutex);
+    *out_offset = part->drawn;
+    const bool fits = !__builtin_add_overflow(part->drawn, words, &end);
+    if (fits) {
+        part->drawn = end;
+        part->most = end > part->most ? end : part->most;
+    }
+    accel__mutex_unlock(&generator->mutex);
+    return fits ? ACCEL_OK
+                : accel__fail(ACCEL_ERROR_OUT_OF_RANGE, generator->device->backend->table.name,
+                              function, "one graph cannot draw 2^64 words");
+}
+
+void accel__random_part_give_back(accel__random_part *part, uint64_t offset, uint64_t words)
+{
+    accel__mutex_lock(&part->generator->mutex);
+    if (part->drawn == offset + words)
+        part->drawn = offset;
+    accel__mutex_unlock(&part->generator->mutex);
+}

@@ -1,0 +1,24 @@
+/* defaults.h: the default generators, and what of them is deferred until their backend starts. */
+#ifndef ACCEL_RANDOM_DEFAULTS_H
+#define ACCEL_RANDOM_DEFAULTS_H
+
+#include "random/generator.h"
+
+/* Lends the device's default generator; makes it at the first call. */
+accel_status accel__default_generator(accel__device *device, accel_generator **out_generator,
+                                      const char *function);
+
+/* Sets a default generator's state: deferred. */
+accel_status accel__default_set(accel_generator *generator, const accel__rng_state *state,
+                                const char *function);
+
+/* Sets the seed of all default generators of a backend, also of those that are not made yet. */
+accel_status accel__default_set_all_seeds(accel__backend *backend, uint64_t seed,
+                                          const char *function);
+
+/* Sets the states of devices 0 to count - 1. `generators` and `states` are copied. */
+accel_status accel__default_set_states(accel__backend *backend, accel_generator *const *generators,
+                                       const accel__rng_state *states, uint32_t count,
+                                       const char *function);
+
+#endif
