@@ -70,6 +70,14 @@ static inline bool next_class(const accel__bins *bins, place from, place *out_pl
     return true;
 }
 
+/* Smaller, or as small and lower. */
+static inline bool is_better(const accel__block *block, const accel__block *best)
+{
+    return block->size < best->size ||
+           (block->size == best->size &&
+            accel__range_begin(&block->range) < accel__range_begin(&best->range));
+}
+
 accel__block *accel__bins_fit(const accel__bins *bins, size_t size)
 {
     place at = place_of(size);
@@ -77,10 +85,8 @@ accel__block *accel__bins_fit(const accel__bins *bins, size_t size)
         accel__block *best = NULL;
         accel__block *block = bins->heads[at.octave][at.step];
         for (int looks = 0; block != NULL && looks < ACCEL__BIN_LOOKS; looks++) {
-            if (block->size >= size && (best == NULL || block->size < best->size))
+            if (block->size >= size && (best == NULL || is_better(block, best)))
                 best = block;
-            if (block->size == size)
-                break;
             block = block->bin_after;
         }
         if (best != NULL)

@@ -223,11 +223,20 @@ static accel__block *merge_run(accel__lane *lane, accel__block *first, const acc
     return first;
 }
 
+/* Neighbours of one lane are merged as they come. */
+static bool has_strangers(const accel__lane *own, accel__block_kind kind)
+{
+    const accel__lane *lane = own->heap->lanes;
+    while (lane != NULL && (lane == own || lane->bins[kind].count == 0))
+        lane = lane->next;
+    return lane != NULL;
+}
+
 /* The first run of neighbours, of whatever lanes, that is large enough when merged. */
 static accel__block *merge_across(accel__lane *lane, accel__block_kind kind, const wish *wanted)
 {
     const accel__heap *heap = lane->heap;
-    if (heap->kinds[kind].free_bytes < wanted->rounded)
+    if (heap->kinds[kind].free_bytes < wanted->rounded || !has_strangers(lane, kind))
         return NULL;
     for (const accel__segment *s = heap->kinds[kind].segments; s != NULL; s = s->next) {
         accel__block *last = NULL;
