@@ -4,12 +4,13 @@
 #include "memory/history.h"
 #include "memory/statistics.h"
 
-static void note_history(accel__history_action action, const accel__segment *segment,
-                         uintptr_t begin, size_t size, uint64_t stream)
+/* The number of the stack; 0: none. */
+static uint32_t note_history(accel__history_action action, const accel__segment *segment,
+                             uintptr_t begin, size_t size, uint64_t stream)
 {
-    if (accel__history_is_on())
-        accel__history_segment(action, segment->heap->device, begin, size, stream,
-                               segment->heap->options.id);
+    return accel__history_is_on() ? accel__history_segment(action, segment->heap->device, begin,
+                                                           size, stream, segment->heap->options.id)
+                                  : 0;
 }
 
 /* `sign`: 1 or -1. */
@@ -34,8 +35,8 @@ void accel__note_segment_made(accel__segment *segment)
 {
     count_segment(segment, 1);
     count_bytes(segment, segment->size, 1);
-    note_history(ACCEL__HISTORY_SEGMENT_ALLOC, segment, segment->begin, segment->size,
-                 segment->stream);
+    segment->history = note_history(ACCEL__HISTORY_SEGMENT_ALLOC, segment, segment->begin,
+                                    segment->size, segment->stream);
 }
 
 void accel__note_segment_freed(const accel__segment *segment)
@@ -46,11 +47,10 @@ void accel__note_segment_freed(const accel__segment *segment)
                  segment->stream);
 }
 
-void accel__note_mapped(const accel__segment *segment, uintptr_t begin, size_t size,
-                        uint64_t stream)
+void accel__note_mapped(accel__segment *segment, uintptr_t begin, size_t size, uint64_t stream)
 {
     count_bytes(segment, size, 1);
-    note_history(ACCEL__HISTORY_SEGMENT_MAP, segment, begin, size, stream);
+    segment->history = note_history(ACCEL__HISTORY_SEGMENT_MAP, segment, begin, size, stream);
 }
 
 void accel__note_unmapped(const accel__segment *segment, uintptr_t begin, size_t size)

@@ -10,8 +10,7 @@ void accel__note_segment_made(accel__segment *segment);
 void accel__note_segment_freed(const accel__segment *segment);
 
 /* A part of a growable one got memory, before anybody could have it, or loses it. */
-void accel__note_mapped(const accel__segment *segment, uintptr_t begin, size_t size,
-                        uint64_t stream);
+void accel__note_mapped(accel__segment *segment, uintptr_t begin, size_t size, uint64_t stream);
 void accel__note_unmapped(const accel__segment *segment, uintptr_t begin, size_t size);
 
 /* Changes of the number and bytes of free blocks that are only parts of fixed segments. */

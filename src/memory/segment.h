@@ -34,7 +34,7 @@ typedef struct accel__segment {
     size_t block_count;  /* blocks that have memory */
     accel__block *first; /* lowest; of a growable one also those without memory are in the chain */
     accel__block *holes; /* growable: those, by address, but for claimed ones (by bin_after) */
-    uint32_t history;    /* id of the stack at its making */
+    uint32_t history;    /* id of the stack at its making, or last growth */
     uint64_t stream;     /* id of the stream it was made for */
 } accel__segment;
 
