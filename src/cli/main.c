@@ -23,6 +23,7 @@ static const command commands[] = {
     {"list", "list the devices that can be used", accel__command_list},
     {"run", "run a kernel on arrays from .npy files", accel__command_run},
     {"build", "compile a kernel source to a native object", accel__command_build},
+    {"random", "fill an array with random numbers", accel__command_random},
     {"doctor", "say what works, what does not, and what to do about it", accel__command_doctor},
     {"memory", "look at memory snapshots", accel__command_memory},
 };
