@@ -228,7 +228,7 @@ static void ledger_decommit(accel_native_device *device, void *address, size_t s
 accel_backend_table ledger_table(bool with_virtual_memory)
 {
     accel_backend_table table = mock_table();
-    table.name = "ledger";
+    table.name = with_virtual_memory ? "growing_ledger" : "ledger";
     table.memory.alloc = ledger_alloc;
     table.memory.free = ledger_free;
     table.device.memory_info = ledger_memory_info;

@@ -21,7 +21,7 @@ typedef struct ledger_control {
 
 extern ledger_control ledger;
 
-/* A copy of the table, named "ledger". */
+/* A copy of the table, named "ledger" or "growing_ledger". */
 accel_backend_table ledger_table(bool with_virtual_memory);
 
 #endif
