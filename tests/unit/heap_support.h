@@ -27,7 +27,7 @@ static inline accel_backend heap_backend(bool growable)
 {
     accel_backend number = 0;
     const accel_backend_table table = ledger_table(growable);
-    mock.device_count = 16;
+    mock.device_count = MOCK_DEVICES_MAX;
     assert_int_equal(accel__registry_add(&table, &number), ACCEL_OK);
     return number;
 }
