@@ -78,15 +78,21 @@ static bool stream_index(pairing *p, int64_t stream, uint32_t *out_index)
 
 /* ---- steps ---- */
 
+/* Whether the newest step is the request of that block's free. */
+static bool just_requested(const accel__trace *trace, uint32_t block)
+{
+    const size_t count = trace->step_count;
+    return count > 0 && trace->steps[count - 1].block == block &&
+           trace->steps[count - 1].kind == ACCEL__TRACE_REQUEST;
+}
+
 static void add_step(pairing *p, uint32_t block, accel__trace_step_kind kind)
 {
     accel__trace *trace = p->trace;
-    accel__trace_step *last = trace->step_count > 0 ? &trace->steps[trace->step_count - 1] : NULL;
     if (kind == ACCEL__TRACE_REQUEST && !p->has_completions)
         kind = ACCEL__TRACE_FREE;
-    if (kind == ACCEL__TRACE_COMPLETE && last != NULL && last->block == block &&
-        last->kind == ACCEL__TRACE_REQUEST)
-        last->kind = ACCEL__TRACE_FREE;
+    if (kind == ACCEL__TRACE_COMPLETE && just_requested(trace, block))
+        trace->steps[trace->step_count - 1].kind = ACCEL__TRACE_FREE;
     else
         trace->steps[trace->step_count++] = (accel__trace_step){block, kind};
 }

@@ -31,7 +31,8 @@ const char *accel__event_action_name(accel__event_action action)
 static bool looks_like_json(const uint8_t *bytes, size_t size)
 {
     size_t at = 0;
-    while (at < size && memchr(" \t\r\n", bytes[at], 4) != NULL)
+    while (at < size &&
+           (bytes[at] == ' ' || bytes[at] == '\t' || bytes[at] == '\r' || bytes[at] == '\n'))
         at++;
     return at < size && (bytes[at] == '{' || bytes[at] == '[');
 }

@@ -45,7 +45,7 @@ static accel__exit read_file(const char *path, uint8_t **bytes, size_t *size)
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return accel__cli_fail("%s: cannot be opened: %s; check the name", path, strerror(errno));
-    size_t capacity = 64 * 1024;
+    size_t capacity = (size_t)64 * 1024;
     if (fstat(file, &facts) == 0 && facts.st_size > 0 && (uint64_t)facts.st_size < FILE_SIZE_MAX)
         capacity = (size_t)facts.st_size + 1; /* the one byte more finds the end */
     *bytes = malloc(capacity);

@@ -145,6 +145,7 @@ static bool get_pool(reader *r, const accel__value *dictionary, const spot *at, 
 
 static bool read_frame(reader *r, accel__value *value, const spot *at, uint32_t *out_number)
 {
+    uint32_t number = 0;
     const char *file;
     const char *name;
     accel__frame frame = {"", "", 0};
@@ -156,24 +157,25 @@ static bool read_frame(reader *r, accel__value *value, const spot *at, uint32_t 
             return false;
         frame.file = file != NULL ? file : "";
         frame.name = name != NULL ? name : "";
-        if (!accel__stacks_frame(&r->snapshot->stacks, &frame, out_number))
+        if (!accel__stacks_frame(&r->snapshot->stacks, &frame, &number))
             return no_memory(r);
-        value->mark = *out_number + 1;
+        value->mark = number + 1;
     }
     *out_number = value->mark - 1;
     return true;
 }
 
-static bool reserve_frames(reader *r, size_t count)
+/* Room for the numbers of `count` frames; NULL where memory ran out. */
+static uint32_t *reserve_frames(reader *r, size_t count)
 {
-    if (count <= r->frame_capacity)
-        return true;
+    if (r->frames != NULL && count <= r->frame_capacity)
+        return r->frames;
     uint32_t *grown = reallocarray(r->frames, count, sizeof *grown);
     if (grown == NULL)
-        return no_memory(r);
+        return NULL;
     r->frames = grown;
     r->frame_capacity = count;
-    return true;
+    return grown;
 }
 
 /* The stack under "frames", 0 where there is none. */
@@ -189,14 +191,15 @@ static bool read_stack(reader *r, const accel__value *owner, const spot *at, uin
         const spot inside = {at, "frames", 0};
         if (!accel__value_store_pay(&r->snapshot->store, list->count))
             return refuse(r, at, "frames", "is too long");
-        if (!reserve_frames(r, list->count))
-            return false;
+        uint32_t *frames = reserve_frames(r, list->count);
+        if (frames == NULL)
+            return no_memory(r);
         for (size_t i = 0; i < list->count; i++) {
             const spot here = {&inside, NULL, i};
-            if (!read_frame(r, list->as.items[i], &here, &r->frames[i]))
+            if (!read_frame(r, list->as.items[i], &here, &frames[i]))
                 return false;
         }
-        if (!accel__stacks_stack(&r->snapshot->stacks, r->frames, list->count, out_stack))
+        if (!accel__stacks_stack(&r->snapshot->stacks, frames, list->count, out_stack))
             return no_memory(r);
         list->mark = *out_stack + 1;
     }

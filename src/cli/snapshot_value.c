@@ -29,7 +29,8 @@ bool accel__snapshot_refuse(accel__snapshot_problem *problem, const char *format
 
 bool accel__snapshot_refuse_memory(accel__snapshot_problem *problem)
 {
-    return accel__snapshot_refuse(problem, "out of memory; free some and try again");
+    snprintf(problem->text, sizeof problem->text, "out of memory; free some and try again");
+    return false;
 }
 
 void accel__value_store_release(accel__value_store *store)
