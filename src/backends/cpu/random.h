@@ -13,6 +13,8 @@ typedef void (*accel__cpu_draw)(void *out, uint64_t seed, uint64_t block, uint64
 typedef struct accel__cpu_random_path {
     const char *name;
     bool (*is_supported)(void); /* by this processor */
+    /* One block of any counter, for the published vectors. */
+    void (*philox)(const uint32_t counter[4], uint64_t seed, uint32_t out_words[4]);
     accel__cpu_draw raw;
     accel__cpu_draw uniform_f32;
     accel__cpu_draw uniform_f64;

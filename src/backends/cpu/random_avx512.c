@@ -76,6 +76,7 @@ static bool is_supported(void)
 const accel__cpu_random_path accel__cpu_random_avx512 = {
     .name = "avx512",
     .is_supported = is_supported,
+    .philox = philox,
     .raw = draw_raw,
     .uniform_f32 = draw_uniform_f32,
     .uniform_f64 = draw_uniform_f64,

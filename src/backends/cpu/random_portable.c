@@ -137,6 +137,13 @@ static void draw_normal_f64(void *out, uint64_t seed, uint64_t block, uint64_t c
     }
 }
 
+static void philox(const uint32_t counter[4], uint64_t seed, uint32_t out_words[4])
+{
+    const accel_philox_words start = {counter[0], counter[1], counter[2], counter[3]};
+    const accel_philox_words x = accel_philox_4x32(start, (uint32_t)seed, (uint32_t)(seed >> 32));
+    memcpy(out_words, &x, sizeof x);
+}
+
 static bool is_supported(void)
 {
     return true;
@@ -145,6 +152,7 @@ static bool is_supported(void)
 const accel__cpu_random_path accel__cpu_random_portable = {
     .name = "portable",
     .is_supported = is_supported,
+    .philox = philox,
     .raw = draw_raw,
     .uniform_f32 = draw_uniform_f32,
     .uniform_f64 = draw_uniform_f64,

@@ -29,11 +29,10 @@ static void make_keys(key_schedule *keys, uint64_t seed)
     }
 }
 
-ALWAYS_INLINE step_words draw_words(const key_schedule *keys, V block)
+ALWAYS_INLINE step_words run_rounds(const key_schedule *keys, step_words x)
 {
     const V multiplier0 = v_set64(0xD2511F53u);
     const V multiplier1 = v_set64(0xCD9E8D57u);
-    step_words x = {block, v_srl64(block, 32), v_set64(0), v_set64(0)};
 #pragma GCC unroll 10
     for (int round = 0; round < 10; round++) {
         const V a = v_mul32(multiplier0, x.w0);
@@ -44,6 +43,11 @@ ALWAYS_INLINE step_words draw_words(const key_schedule *keys, V block)
         x.w3 = a;
     }
     return x;
+}
+
+ALWAYS_INLINE step_words draw_words(const key_schedule *keys, V block)
+{
+    return run_rounds(keys, (step_words){block, v_srl64(block, 32), v_set64(0), v_set64(0)});
 }
 
 /* Both halves of a lane: (low, high). */
@@ -304,3 +308,14 @@ DEFINE_DRAW(normal_f32)
 DEFINE_DRAW(normal_f64)
 DEFINE_DRAW(exponential_f32)
 DEFINE_DRAW(exponential_f64)
+
+static void philox(const uint32_t counter[4], uint64_t seed, uint32_t out_words[4])
+{
+    key_schedule keys;
+    unsigned char made[2 * sizeof(V)];
+    make_keys(&keys, seed);
+    const step_words x = run_rounds(&keys, (step_words){v_set64(counter[0]), v_set64(counter[1]),
+                                                        v_set64(counter[2]), v_set64(counter[3])});
+    put_raw(made, &x);
+    memcpy(out_words, made, 16); /* all lanes are alike */
+}
