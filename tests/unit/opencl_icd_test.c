@@ -261,6 +261,29 @@ static void vendors(void **state)
     assert_true(strstr(summary.reason, "two.icd") != NULL);
 }
 
+/* "None" is only what can be read to hold none. The folder is a loop of links, which nobody can read, not
+ * even who may read everything. */
+static void a_folder_that_cannot_be_read(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink(path_of("loop"), path_of("loop")), 0);
+    setenv("OCL_ICD_VENDORS", path_of("loop"), 1);
+    list();
+    assert_int_equal(count, 0);
+    assert_true(summary.cannot_tell);
+    assert_non_null(strstr(summary.reason, path_of("loop")));
+    setenv("OPENCL_VENDOR_PATH", path_of("loop"), 1);
+    unsetenv("OCL_ICD_VENDORS");
+    list();
+    assert_true(count == 0 && summary.cannot_tell);
+    /* What is named elsewhere is certain; whether that is all is not. */
+    setenv("OCL_ICD_FILENAMES", path_of("libone.so"), 1);
+    list();
+    assert_true(count == 1 && summary.cannot_tell);
+    assert_non_null(strstr(summary.reason, path_of("loop")));
+    unlink(path_of("loop"));
+}
+
 static void vendor_path(void **state)
 {
     (void)state;
@@ -357,6 +380,7 @@ int main(void)
         cmocka_unit_test_setup(order_and_names, set_up),
         cmocka_unit_test_setup(keys, set_up),
         cmocka_unit_test_setup(vendors, set_up),
+        cmocka_unit_test_setup(a_folder_that_cannot_be_read, set_up),
         cmocka_unit_test_setup(vendor_path, set_up),
         cmocka_unit_test_setup(file_names, set_up),
         cmocka_unit_test_setup(preloaded, set_up),

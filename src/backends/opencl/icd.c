@@ -282,7 +282,7 @@ uint32_t accel__opencl_list(accel_backend_driver *out_drivers, uint32_t capacity
         add_folder(&made, standard, out_probe);
     if (made.count == 0)
         add_implementation(&made);
-    if (made.count != 0) /* what was missing does not matter then */
+    if (made.count != 0 && !out_probe->cannot_tell) /* what was missing does not matter then */
         out_probe->reason[0] = '\0';
     return made.count;
 }
