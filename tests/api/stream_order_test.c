@@ -115,9 +115,15 @@ static void test_null_is_the_current_stream(void **state)
     OK(accel_stream_query(NULL, &is));
     assert_false(is);
     assert_true(done(default_of(0)));
+    accel_stream *waiting = make(0);
+    OK(accel_stream_wait_stream(waiting, NULL));
+    OK(accel_stream_wait_stream(NULL, waiting));
+    OK(accel_stream_wait_stream(NULL, NULL)); /* for itself: nothing */
+    assert_false(done(waiting));
     test_gate_open(&gate);
     OK(accel_stream_synchronize(NULL));
-    assert_true(done(stream));
+    assert_true(done(stream) && done(waiting));
+    accel_stream_release(waiting);
     back_to_default();
     accel_stream_release(stream);
 }

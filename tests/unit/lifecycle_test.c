@@ -123,7 +123,14 @@ static void test_cannot_tell_is_said(void **state)
     assert_int_equal(count, 2);
     EXPECT(accel_is_available(number, &available), ACCEL_ERROR_CANNOT_TELL);
     assert_true(available);
+    FAILS(accel_stream_query(NULL, NULL), ACCEL_ERROR_INVALID_ARGUMENT, "accel_stream_query");
+    accel_device current;
     OK(accel_set_device_index(device(1)));
+    OK(accel_current_accelerator(true, &current));
+    accel_error error = {
+        .struct_size = sizeof error}; /* what succeeds leaves no trace of its doubts */
+    OK(accel_last_error(&error));
+    assert_string_equal(error.function, "accel_stream_query");
     EXPECT(accel_set_device_index(device(2)), ACCEL_ERROR_CANNOT_TELL);
     OK(accel_set_device_index(device(0)));
 }
