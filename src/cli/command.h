@@ -15,6 +15,7 @@ accel__exit accel__command_run(int argc, char **argv);
 accel__exit accel__command_build(int argc, char **argv);
 accel__exit accel__command_doctor(int argc, char **argv);
 accel__exit accel__command_random(int argc, char **argv);
+accel__exit accel__command_graph(int argc, char **argv);
 accel__exit accel__command_memory(int argc, char **argv);
 
 /* getopt_long that stays silent and knows --help. Gives the option's character; -1 at the end;

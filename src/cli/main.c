@@ -25,6 +25,7 @@ static const command commands[] = {
     {"build", "compile a kernel source to a native object", accel__command_build},
     {"random", "fill an array with random numbers", accel__command_random},
     {"doctor", "say what works, what does not, and what to do about it", accel__command_doctor},
+    {"graph", "show a dumped graph", accel__command_graph},
     {"memory", "look at memory snapshots", accel__command_memory},
 };
 
