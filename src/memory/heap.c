@@ -304,17 +304,21 @@ void accel__heap_put_many(accel__lane *lane, accel__block *list)
         accel__segments_give_back(heap, ended);
 }
 
+static void tell_kind(accel__heap *heap, accel__block_kind kind)
+{
+    accel__heap_kind *of = &heap->kinds[kind];
+    accel__note_splits(heap, kind, (int64_t)of->split_count - (int64_t)of->told_count,
+                       (int64_t)of->split_bytes - (int64_t)of->told_bytes);
+    of->told_count = of->split_count;
+    of->told_bytes = of->split_bytes;
+}
+
 void accel__heap_tell_splits(accel__heap *heap)
 {
     for (int kind = 0; kind < 2; kind++) {
-        accel__heap_kind *of = &heap->kinds[kind];
-        if (of->split_count == of->told_count && of->split_bytes == of->told_bytes)
-            continue;
-        accel__note_splits(heap, (accel__block_kind)kind,
-                           (int64_t)of->split_count - (int64_t)of->told_count,
-                           (int64_t)of->split_bytes - (int64_t)of->told_bytes);
-        of->told_count = of->split_count;
-        of->told_bytes = of->split_bytes;
+        const accel__heap_kind *of = &heap->kinds[kind];
+        if (of->split_count != of->told_count || of->split_bytes != of->told_bytes)
+            tell_kind(heap, (accel__block_kind)kind);
     }
 }
 

@@ -62,8 +62,6 @@ void accel__note_unmapped(const accel__segment *segment, uintptr_t begin, size_t
 void accel__note_splits(const accel__heap *heap, accel__block_kind kind, int64_t count,
                         int64_t bytes)
 {
-    if (count != 0)
-        accel__statistics_gauge(heap->device, ACCEL__GAUGE_INACTIVE_SPLIT, kind, count);
-    if (bytes != 0)
-        accel__statistics_gauge(heap->device, ACCEL__GAUGE_INACTIVE_SPLIT_BYTES, kind, bytes);
+    if (heap->statistics != NULL)
+        accel__statistics_splits(heap->statistics, kind, count, bytes);
 }

@@ -6,6 +6,7 @@
 #include "core/device.h"
 #include "memory/device_memory.h"
 #include "memory/heap_parts.h"
+#include "memory/statistics.h"
 
 static bool is_here(const accel__heap *heap)
 {
@@ -45,6 +46,7 @@ static accel__heap *make(accel__device_memory *memory, const accel__heap_options
     }
     heap->device = memory->device;
     heap->options = *options;
+    heap->statistics = accel__statistics_of(memory->device);
     atomic_store_explicit(&heap->generation, accel__generation(), memory_order_release);
     if (is_new) {
         heap->next = memory->heaps;

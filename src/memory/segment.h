@@ -15,6 +15,7 @@
 #include "platform/mutex.h"
 
 struct accel_memory_pool;
+struct accel__statistics;
 typedef struct accel__heap accel__heap;
 
 typedef struct accel__segment {
@@ -92,6 +93,7 @@ struct accel__heap {
     _Atomic(accel__lane *) lanes; /* walked without the lock; made under it */
     accel__heap_kind kinds[2];
     accel__block_store blocks;
+    struct accel__statistics *statistics; /* of the device */
     uint64_t searches;
     size_t busy_count; /* blocks that are not in the bins */
     size_t peak_live;  /* bytes that were not in the bins */
