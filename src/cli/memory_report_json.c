@@ -124,6 +124,11 @@ static json_t *history_list(const accel__memory_report_content *report)
             continue;
         json_t *object = json_object();
         accel__json_set(object, "device", accel__json_size(i));
+        accel__json_set(object, "device_name",
+                        i < report->snapshot->device_name_count
+                            ? accel__json_text(report->snapshot->device_names[i])
+                            : NULL);
+        accel__json_set(object, "events_lost", accel__json_size(report->snapshot->traces[i].lost));
         accel__json_set(object, "events", accel__json_size(trace->event_count));
         set_actions(object, report, i);
         accel__json_set(object, "streams", accel__json_size(trace->stream_count));

@@ -42,14 +42,13 @@ static accel__exit print_pools(const accel__memory_report_content *report)
     for (size_t i = 0; i < summary->group_count; i++) {
         const accel__memory_group *group = &summary->groups[i];
         const accel__memory_figures *figures = &group->figures;
-        char device[24], pool[48], kind[32], segments[24];
+        char name[ACCEL__SNAPSHOT_NAME_MAX], pool[48], kind[32], segments[24];
         size_text reserved, active, requested, releasable, split, largest;
-        snprintf(device, sizeof device, "%" PRId64, group->device);
         snprintf(pool, sizeof pool, "%" PRId64 ",%" PRId64, group->pool[0], group->pool[1]);
         snprintf(kind, sizeof kind, "%s%s", accel__segment_kind_name(group->kind),
                  group->is_expandable ? ", growable" : "");
         snprintf(segments, sizeof segments, "%zu", figures->segment_count);
-        const char *const cells[] = {device,
+        const char *const cells[] = {accel__snapshot_device(report->snapshot, group->device, name),
                                      pool,
                                      kind,
                                      segments,
@@ -75,10 +74,10 @@ static accel__exit print_holes(const accel__memory_report_content *report)
                                                          sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < summary->hole_count && i < report->top; i++) {
         const accel__memory_hole *hole = &summary->holes[i];
-        char address[24], device[24], stream[24], segment[24];
+        char address[24], name[ACCEL__SNAPSHOT_NAME_MAX], stream[24], segment[24];
         size_text size, of;
         snprintf(address, sizeof address, "0x%" PRIx64, hole->block->address);
-        snprintf(device, sizeof device, "%" PRId64, hole->segment->device);
+        const char *device = accel__snapshot_device(report->snapshot, hole->segment->device, name);
         snprintf(stream, sizeof stream, "%" PRId64, hole->segment->stream);
         snprintf(segment, sizeof segment, "0x%" PRIx64, hole->segment->address);
         const char *const cells[] = {
@@ -113,27 +112,28 @@ static accel__exit print_sites(const accel__memory_report_content *report, const
 static accel__exit print_history(const accel__memory_report_content *report)
 {
     static const accel__memory_column columns[] = {
-        {"DEVICE", ACCEL__COLUMN_RIGHT},    {"EVENTS", ACCEL__COLUMN_RIGHT},
-        {"STREAMS", ACCEL__COLUMN_RIGHT},   {"LIVE BEFORE", ACCEL__COLUMN_RIGHT},
-        {"PEAK LIVE", ACCEL__COLUMN_RIGHT}, {"PEAK RESERVED", ACCEL__COLUMN_RIGHT},
-        {"RATIO", ACCEL__COLUMN_RIGHT}};
+        {"DEVICE", ACCEL__COLUMN_RIGHT},        {"EVENTS", ACCEL__COLUMN_RIGHT},
+        {"LOST", ACCEL__COLUMN_RIGHT},          {"STREAMS", ACCEL__COLUMN_RIGHT},
+        {"LIVE BEFORE", ACCEL__COLUMN_RIGHT},   {"PEAK LIVE", ACCEL__COLUMN_RIGHT},
+        {"PEAK RESERVED", ACCEL__COLUMN_RIGHT}, {"RATIO", ACCEL__COLUMN_RIGHT}};
     accel__memory_table *table = accel__memory_table_new(columns,
                                                          sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < report->snapshot->trace_count; i++) {
         const accel__trace *trace = &report->traces[i];
-        char device[24], events[24], streams[24], ratio[32] = "";
+        char name[ACCEL__SNAPSHOT_NAME_MAX], events[24], streams[24], lost[24], ratio[32] = "";
         size_text before, live, reserved;
         if (trace->event_count == 0)
             continue;
-        snprintf(device, sizeof device, "%zu", i);
         snprintf(events, sizeof events, "%zu", trace->event_count);
         snprintf(streams, sizeof streams, "%zu%s", trace->stream_count,
                  trace->has_more_streams ? "+" : "");
         if (trace->peak_live > 0 && trace->recorded_reserved > 0)
             snprintf(ratio, sizeof ratio, "%.3f",
                      (double)trace->recorded_reserved / (double)trace->peak_live);
-        const char *const cells[] = {device,
+        snprintf(lost, sizeof lost, "%" PRIu64, report->snapshot->traces[i].lost);
+        const char *const cells[] = {accel__snapshot_device(report->snapshot, (int64_t)i, name),
                                      events,
+                                     lost,
                                      streams,
                                      accel__size_text(trace->live_at_start, before),
                                      accel__size_text(trace->peak_live, live),

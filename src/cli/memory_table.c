@@ -96,7 +96,8 @@ static size_t append_frame(const accel__frame *frame, char *text, size_t used)
 {
     const char *slash = strrchr(frame->file, '/');
     const char *file = slash != NULL ? slash + 1 : frame->file;
-    const char *name = frame->name[0] != '\0' ? frame->name : file[0] != '\0' ? file : "??";
+    const bool is_named = frame->name[0] != '\0' && strcmp(frame->name, "??") != 0;
+    const char *name = is_named ? frame->name : file[0] != '\0' ? file : "??";
     const size_t rest = ACCEL__STACK_TEXT_MAX - used;
     int more = snprintf(text + used, rest, "%s%.*s", used > 0 ? " < " : "", name_size(name), name);
     if (more > 0 && (size_t)more < rest && frame->line > 0)

@@ -2,6 +2,7 @@
  * readers do the rest. See snapshot.h. */
 #include "cli/snapshot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,15 @@ const char *accel__event_action_name(accel__event_action action)
         [ACCEL__EVENT_OTHER] = "other",
     };
     return names[action];
+}
+
+const char *accel__snapshot_device(const accel__snapshot *snapshot, int64_t device,
+                                   char text[ACCEL__SNAPSHOT_NAME_MAX])
+{
+    if (device >= 0 && (uint64_t)device < snapshot->device_name_count)
+        return snapshot->device_names[device];
+    snprintf(text, ACCEL__SNAPSHOT_NAME_MAX, "%lld", (long long)device);
+    return text;
 }
 
 /* Neither '{' nor '[' is a pickle opcode. */
@@ -61,6 +71,7 @@ void accel__snapshot_release(accel__snapshot *snapshot)
     free(snapshot->traces);
     free(snapshot->events);
     free(snapshot->settings);
+    free(snapshot->device_names);
     accel__stacks_release(&snapshot->stacks);
     accel__value_store_release(&snapshot->store);
     memset(snapshot, 0, sizeof *snapshot);

@@ -71,6 +71,7 @@ typedef struct accel__snapshot_event {
 typedef struct accel__snapshot_trace {
     size_t first;
     size_t count;
+    uint64_t lost; /* events before these that were not kept; 0 where that is not told */
 } accel__snapshot_trace;
 
 typedef struct accel__snapshot_setting {
@@ -89,6 +90,8 @@ typedef struct accel__snapshot {
     size_t event_count;
     accel__snapshot_setting *settings; /* those with a plain value */
     size_t setting_count;
+    const char **device_names; /* "cpu:0", by index; only accel tells them */
+    size_t device_name_count;
     accel__stacks stacks;
     accel__value_store store; /* what holds the texts */
 } accel__snapshot;
@@ -101,6 +104,11 @@ bool accel__snapshot_parse(const uint8_t *bytes, size_t size, accel__snapshot *o
 accel__exit accel__snapshot_load(const char *path, accel__snapshot *out_snapshot);
 
 void accel__snapshot_release(accel__snapshot *snapshot);
+
+/* What a device of the snapshot is called: "cpu:0", else its index, written to `text`. */
+enum { ACCEL__SNAPSHOT_NAME_MAX = 64 };
+const char *accel__snapshot_device(const accel__snapshot *snapshot, int64_t device,
+                                   char text[ACCEL__SNAPSHOT_NAME_MAX]);
 
 /* "alloc", "free_requested", …; "other". */
 const char *accel__event_action_name(accel__event_action action);

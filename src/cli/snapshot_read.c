@@ -468,6 +468,52 @@ static bool read_settings(reader *r, const accel__value *dictionary)
     return true;
 }
 
+/* ---- what only accel tells ---- */
+
+static bool read_device_names(reader *r, const accel__value *own, const spot *at)
+{
+    accel__snapshot *snapshot = r->snapshot;
+    const spot inside = {at, "devices", 0};
+    accel__value *list;
+    if (!get_list(r, own, at, "devices", &list))
+        return false;
+    const size_t count = list != NULL ? list->count : 0;
+    snapshot->device_names = calloc(count + 1, sizeof *snapshot->device_names);
+    if (snapshot->device_names == NULL)
+        return no_memory(r);
+    for (size_t i = 0; i < count; i++) {
+        const spot here = {&inside, NULL, i};
+        if (list->as.items[i]->kind != ACCEL__VALUE_TEXT)
+            return refuse_kind(r, &here, NULL, "a text", list->as.items[i]);
+        snapshot->device_names[snapshot->device_name_count++] = list->as.items[i]->as.text;
+    }
+    return true;
+}
+
+static bool read_lost(reader *r, const accel__value *own, const spot *at)
+{
+    accel__snapshot *snapshot = r->snapshot;
+    const spot inside = {at, "events_lost", 0};
+    accel__value *list;
+    if (!get_list(r, own, at, "events_lost", &list))
+        return false;
+    for (size_t i = 0; list != NULL && i < list->count && i < snapshot->trace_count; i++) {
+        const accel__value *lost = list->as.items[i];
+        const spot here = {&inside, NULL, i};
+        if (lost->kind != ACCEL__VALUE_INTEGER || lost->as.integer < 0)
+            return refuse(r, &here, NULL, "is no number of events");
+        snapshot->traces[i].lost = (uint64_t)lost->as.integer;
+    }
+    return true;
+}
+
+static bool read_own(reader *r, const accel__value *own)
+{
+    const spot at = {NULL, "accel", 0};
+    return own == NULL || own->kind != ACCEL__VALUE_DICTIONARY ||
+           (read_device_names(r, own, &at) && read_lost(r, own, &at));
+}
+
 /* ---- the whole ---- */
 
 static bool read_whole(reader *r, const accel__value *value)
@@ -493,8 +539,10 @@ static bool read_whole(reader *r, const accel__value *value)
         (traces != NULL && !read_traces(r, traces, &traces_at)))
         return false;
     const accel__value *settings = get(r, value, "allocator_settings");
-    return settings == NULL || settings->kind != ACCEL__VALUE_DICTIONARY ||
-           read_settings(r, settings);
+    if (settings != NULL && settings->kind == ACCEL__VALUE_DICTIONARY &&
+        !read_settings(r, settings))
+        return false;
+    return read_own(r, get(r, value, "accel"));
 }
 
 bool accel__snapshot_read(accel__value *value, accel__snapshot *snapshot,

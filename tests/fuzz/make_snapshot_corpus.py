@@ -42,6 +42,7 @@ SNAPSHOT = {
         entry("annotate", 0, 0), entry("snapshot", 0, 1536)], []],
     "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "expandable_segments": True,
                            "garbage_collection_threshold": 0.5, "roundup_power2_divisions": {"1": 0}},
+    "accel": {"version": 1, "devices": ["cpu:0", "cpu:1"], "events": [9, 0], "events_lost": [3, 0], "overflow": True},
     "external_annotations": [{"stage": "START", "name": "step", "device": 0, "time_us": 16}],
 }
 OLD = [{"device": 0, "address": 4096, "total_size": 1024, "blocks": [

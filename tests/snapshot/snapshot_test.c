@@ -54,10 +54,12 @@ static const char whole[] =
     "'pool_id':[3,4],'frames':" FRAMES "},{'action':'oom','device_free':17,'size':1},"
     "{'action':'something_new','user_metadata':'x'},{'action':'snapshot','size':1}]],"
     "'allocator_settings':{'PYTORCH_CUDA_ALLOC_CONF':'a:b','max_split_size':-1,'x':true,'y':0.5,"
-    "'z':{'1':0}},'unknown':[1,2]}";
+    "'z':{'1':0}},'accel':{'version':1,'devices':['cpu:0','cpu:7'],'events_lost':[0,9]},"
+    "'unknown':[1,2]}";
 
 static void test_whole(void **state)
 {
+    char name[ACCEL__SNAPSHOT_NAME_MAX];
     accel__snapshot snapshot;
     char *text = quoted(whole);
     (void)state;
@@ -77,6 +79,9 @@ static void test_whole(void **state)
     assert_int_equal(snapshot.blocks[2].requested, 512); /* not told: all of it */
     assert_int_equal(snapshot.trace_count, 2);
     assert_int_equal(snapshot.traces[1].count, 4);
+    assert_int_equal(snapshot.traces[1].lost, 9);
+    assert_string_equal(accel__snapshot_device(&snapshot, 1, name), "cpu:7");
+    assert_string_equal(accel__snapshot_device(&snapshot, 2, name), "2");
     assert_int_equal(snapshot.events[0].time_us, 5);
     assert_int_equal(snapshot.events[1].action, ACCEL__EVENT_OOM);
     assert_int_equal(snapshot.events[1].address, 17);
@@ -150,6 +155,10 @@ static void test_places(void **state)
     refuses("{\"device_traces\":[5]}", "device_traces[0] is an integer, not a list");
     refuses("{\"device_traces\":[[5]]}", "device_traces[0][0] is an integer, not a dictionary");
     refuses("{\"device_traces\":[[{}]]}", "device_traces[0][0].action is missing");
+    refuses("{\"segments\":[],\"accel\":{\"devices\":[1]}}",
+            "accel.devices[0] is an integer, not a text");
+    refuses("{\"device_traces\":[[]],\"accel\":{\"events_lost\":[-1]}}",
+            "accel.events_lost[0] is no number");
     refuses(EVENT("\"addr\":1"), "device_traces[1][0].size is missing");
     refuses(EVENT("\"size\":1"), "device_traces[1][0].addr is missing");
     refuses(EVENT("\"addr\":true"), "device_traces[1][0].addr is a boolean");
