@@ -2,6 +2,7 @@
  * functions lean on each other; callers come through heap.h. */
 #include "memory/heap.h"
 
+#include "base/callback.h"
 #include "memory/heap_note.h"
 #include "memory/heap_parts.h"
 #include "memory/policy.h"
@@ -259,49 +260,49 @@ void accel__heap_settle(accel__block *block)
         accel__slab_close(segment);
 }
 
-/* Gives a segment that must go back at once, or NULL. */
-static inline accel__segment *put_locked(accel__block *block)
+/* True: the block's segment is to be given back. */
+static inline bool put_locked(accel__block *block)
 {
-    accel__segment *segment = block->segment;
+    const bool is_uncached = block->segment->is_uncached;
     accel__heap_count_idle(block);
-    if (__builtin_expect(segment->is_uncached, false)) {
-        accel__heap_bin(block);
-        accel__segment_unlink(segment);
-        return segment;
-    }
     accel__heap_settle(block);
-    return NULL;
+    return is_uncached;
+}
+
+/* Caching is off: what streams have passed goes back, the rest with a later block. */
+static void give_back(accel__heap *heap)
+{
+    if (accel__callback_depth != 0)
+        return;
+    accel__lanes_refresh(heap, NULL);
+    (void)accel__segments_release(heap, SIZE_MAX);
 }
 
 void accel__heap_put(accel__block *block)
 {
     accel__heap *heap = block->segment->heap;
     accel__heap_lock(heap);
-    accel__segment *segment = put_locked(block);
+    const bool is_uncached = put_locked(block);
     accel__heap_tell_splits(heap);
     accel__heap_unlock(heap);
-    if (segment != NULL)
-        accel__segments_give_back(heap, segment);
+    if (__builtin_expect(is_uncached, false))
+        give_back(heap);
 }
 
 void accel__heap_put_many(accel__lane *lane, accel__block *list)
 {
     accel__heap *heap = lane->heap;
-    accel__segment *ended = NULL;
+    bool is_uncached = false;
     accel__heap_lock(heap);
     while (list != NULL) {
         accel__block *next = list->bin_after;
-        accel__segment *segment = put_locked(list);
-        if (segment != NULL) {
-            segment->next = ended;
-            ended = segment;
-        }
+        is_uncached |= put_locked(list);
         list = next;
     }
     accel__heap_tell_splits(heap);
     accel__heap_unlock(heap);
-    if (ended != NULL)
-        accel__segments_give_back(heap, ended);
+    if (is_uncached)
+        give_back(heap);
 }
 
 static void tell_kind(accel__heap *heap, accel__block_kind kind)

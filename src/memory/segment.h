@@ -26,7 +26,7 @@ typedef struct accel__segment {
     accel__block *host;     /* the block that a slab lies in; else NULL */
     bool is_growable;
     bool is_oversize;    /* counted as such, by the settings at its making */
-    bool is_uncached;    /* given back as soon as it is free */
+    bool is_uncached;    /* given back once it is free and passed */
     uintptr_t begin;     /* the backend's pointer, or where the reserved range begins */
     size_t size;         /* from `begin`; of a growable one the addresses */
     size_t mapped;       /* bytes with memory behind them; all of a fixed one */
