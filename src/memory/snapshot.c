@@ -58,7 +58,7 @@ static const accel__block *copy_stretch(visit *now, const accel__segment *from,
         .first_block = now->blocks,
     };
     now->segments++;
-    for (; block != NULL && block->is_mapped; block = block->after) {
+    for (; block != NULL && block->is_mapped; block = accel__piece_after(block)) {
         now->blocks++;
         if (has_room(now))
             copy_block(block, &segment, &snapshot->blocks[now->blocks - 1]);
@@ -72,9 +72,9 @@ static const accel__block *copy_stretch(visit *now, const accel__segment *from,
 static void copy_segment(const accel__segment *segment, void *user)
 {
     visit *now = user;
-    const accel__block *block = segment->first;
+    const accel__block *block = accel__piece_first(segment);
     while (block != NULL)
-        block = block->is_mapped ? copy_stretch(now, segment, block) : block->after;
+        block = block->is_mapped ? copy_stretch(now, segment, block) : accel__piece_after(block);
 }
 
 /* Room for so many more. */
@@ -105,7 +105,8 @@ static void count_segment(const accel__segment *segment, void *user)
 {
     visit *now = user;
     now->segments += segment->is_growable ? 8 : 1;
-    now->blocks += segment->block_count;
+    for (const accel__block *block = segment->first; block != NULL; block = block->after)
+        now->blocks += block->slab != NULL ? block->slab->block_count : 1;
 }
 
 static bool copy_heap(accel_memory_snapshot *snapshot, accel__heap *heap)
