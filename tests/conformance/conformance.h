@@ -45,6 +45,7 @@ extern const cf_test cf_event_tests[];
 extern const cf_test cf_memory_tests[];
 extern const cf_test cf_copy_tests[];
 extern const cf_test cf_fill_tests[];
+extern const cf_test cf_random_tests[];
 extern const cf_test cf_kernel_tests[];
 extern const cf_test cf_callback_tests[];
 extern const cf_test cf_lifecycle_tests[];
