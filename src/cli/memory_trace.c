@@ -40,7 +40,7 @@ static size_t slots_for(size_t count)
 /* There are fewer addresses than half the slots, so this ends. */
 static place *place_at(pairing *p, uint64_t address)
 {
-    size_t at = (size_t)((address * 0x9E3779B97F4A7C15u) >> 20) & p->place_mask;
+    size_t at = (size_t)accel__snapshot_hash(address) & p->place_mask;
     while (p->places[at].state != PLACE_UNSEEN && p->places[at].address != address)
         at = (at + 1) & p->place_mask;
     p->places[at].address = address;

@@ -157,6 +157,8 @@ static bool read_frame(reader *r, accel__value *value, const spot *at, uint32_t 
             return false;
         frame.file = file != NULL ? file : "";
         frame.name = name != NULL ? name : "";
+        if (!accel__value_store_pay(&r->snapshot->store, strlen(frame.file) + strlen(frame.name)))
+            return refuse(r, at, NULL, "is too long");
         if (!accel__stacks_frame(&r->snapshot->stacks, &frame, &number))
             return no_memory(r);
         value->mark = number + 1;

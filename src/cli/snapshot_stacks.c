@@ -10,21 +10,24 @@ enum { FIRST_SLOTS = 256 };
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
-    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-    return hash ^ hash >> 29;
+    return accel__snapshot_hash(hash * UINT64_C(0x9E3779B97F4A7C15) + value);
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
-    return hash;
+    const size_t size = strlen(text);
+    uint64_t piece = 0;
+    for (size_t i = 0; i < size; i += sizeof piece) {
+        piece = 0;
+        memcpy(&piece, text + i, size - i < sizeof piece ? size - i : sizeof piece);
+        hash = mix(hash, piece);
+    }
+    return mix(hash, size);
 }
 
 static uint64_t hash_frame(const accel__frame *frame)
 {
-    return mix(hash_text(hash_text(0xCBF29CE484222325u, frame->file), frame->name),
-               (uint64_t)frame->line);
+    return mix(hash_text(hash_text(0, frame->file), frame->name), (uint64_t)frame->line);
 }
 
 static uint64_t hash_numbers(const uint32_t *numbers, size_t count)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 enum { CHUNK_SIZE = 256 * 1024, FIRST_CAPACITY = 4 };
 
@@ -31,6 +32,16 @@ bool accel__snapshot_refuse_memory(accel__snapshot_problem *problem)
 {
     snprintf(problem->text, sizeof problem->text, "out of memory; free some and try again");
     return false;
+}
+
+uint64_t accel__snapshot_hash(uint64_t value)
+{
+    static uint64_t seed;
+    if (seed == 0 && (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed || seed == 0))
+        seed = (uint64_t)(uintptr_t)&value | 1;
+    value = (value ^ seed) * UINT64_C(0xFF51AFD7ED558CCD); /* MurmurHash3's finaliser (Appleby) */
+    value = (value ^ value >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);
+    return value ^ value >> 33;
 }
 
 void accel__value_store_release(accel__value_store *store)

@@ -52,6 +52,9 @@ bool accel__snapshot_refuse(accel__snapshot_problem *problem, const char *format
 /* As above, for want of memory. */
 bool accel__snapshot_refuse_memory(accel__snapshot_problem *problem);
 
+/* A hash of a number, with a seed that no file can know: one that is made of collisions is slow nowhere. */
+uint64_t accel__snapshot_hash(uint64_t value);
+
 typedef struct accel__value_chunk accel__value_chunk;
 
 /* Where values live; a zeroed one is empty. */

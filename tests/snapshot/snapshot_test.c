@@ -192,6 +192,34 @@ static void test_unfolding(void **state)
     free(bytes);
 }
 
+/* Twenty thousand frames share one text of 64 KiB: telling them apart would take seconds. */
+static void test_long_names(void **state)
+{
+    enum { TEXT = 65536, COUNT = 20000 };
+    static const char head[] = "q\1"
+                               "0U\4nameq\2"
+                               "0}(U\x8segments](}(U\7addressK\1U\xatotal_sizeK\1U\6blocks]("
+                               "}(U\4sizeK\1U\5stateU\x8inactiveU\6frames](";
+    accel__snapshot snapshot;
+    accel__snapshot_problem problem = {""};
+    uint8_t *bytes = calloc(1, TEXT + COUNT * 6 + 256);
+    size_t size = 0;
+    (void)state;
+    assert_non_null(bytes);
+    memcpy(bytes, "X\0\0\1\0", 5);
+    memset(bytes + 5, 'x', TEXT);
+    size = 5 + TEXT;
+    memcpy(bytes + size, head, sizeof head - 1);
+    size += sizeof head - 1;
+    for (size_t i = 0; i < COUNT; i++, size += 6)
+        memcpy(bytes + size, "}h\2h\1s", 6);
+    memcpy(bytes + size, "eueueu.", 7);
+    assert_false(accel__snapshot_parse(bytes, size + 7, &snapshot, &problem));
+    assert_non_null(strstr(problem.text, "over and over"));
+    accel__snapshot_release(&snapshot);
+    free(bytes);
+}
+
 /* ---- figures ---- */
 
 static void test_figures(void **state)
@@ -244,9 +272,9 @@ static void test_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),   cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_places),  cmocka_unit_test(test_unfolding),
-        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_whole),      cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_places),     cmocka_unit_test(test_unfolding),
+        cmocka_unit_test(test_long_names), cmocka_unit_test(test_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

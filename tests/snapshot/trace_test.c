@@ -154,7 +154,7 @@ static void test_many_streams(void **state)
 {
     enum { COUNT = ACCEL__TRACE_STREAM_MAX + 2 };
     accel__snapshot_event *events = calloc(COUNT, sizeof *events);
-    accel__snapshot_trace one = {0, COUNT};
+    accel__snapshot_trace one = {.count = COUNT};
     accel__snapshot snapshot = {
         .traces = &one, .trace_count = 1, .events = events, .event_count = COUNT};
     accel__trace trace;
