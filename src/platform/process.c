@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -221,16 +222,30 @@ static void follow(run *now)
     drain(now);
 }
 
+/* The soft limit, and not above the hard one. No failure is one of the run: it is a net. */
+static void limit_memory(pid_t process, uint64_t bytes)
+{
+    struct rlimit limit;
+    if (prlimit(process, RLIMIT_DATA, NULL, &limit) != 0)
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > bytes) {
+        limit.rlim_cur = (rlim_t)bytes;
+        prlimit(process, RLIMIT_DATA, &limit, NULL);
+    }
+}
+
 bool accel__process_run(const char *path, char *const arguments[], const char *temporary,
-                        uint32_t timeout_ms, accel__text *out_text,
+                        const accel__process_limits *limits, accel__text *out_text,
                         accel__process_result *out_result)
 {
+    static const accel__process_limits none = {0};
+    limits = limits != NULL ? limits : &none;
     *out_result = (accel__process_result){0};
     run now = {.text = out_text, .result = out_result, .output = -1, .deadline_ns = UINT64_MAX};
     if (out_text != NULL)
         now.text_limit = out_text->size + KEPT_SIZE;
-    if (timeout_ms != 0)
-        now.deadline_ns = accel__clock_ns() + timeout_ms * (uint64_t)1000000;
+    if (limits->timeout_ms != 0)
+        now.deadline_ns = accel__clock_ns() + limits->timeout_ms * (uint64_t)1000000;
     accel__text variable = {0};
     if (temporary != NULL)
         accel__text_format(&variable, "TMPDIR=%s", temporary);
@@ -240,6 +255,8 @@ bool accel__process_run(const char *path, char *const arguments[], const char *t
     accel__text_release(&variable);
     if (out_result->start_error != 0)
         return false;
+    if (limits->memory_bytes != 0)
+        limit_memory(now.process, limits->memory_bytes);
     now.ending = (int)syscall(SYS_pidfd_open, now.process, 0); /* close-on-exec by itself */
     follow(&now);
     if (now.output >= 0)

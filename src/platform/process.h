@@ -15,14 +15,22 @@ typedef struct accel__process_result {
     int signal;      /* where known: what ended it, else 0 */
 } accel__process_result;
 
+/* What a run may take; 0: without limit. */
+typedef struct accel__process_limits {
+    uint32_t timeout_ms;
+    /* Of data (RLIMIT_DATA) in each process of the run. Set once the program has started: what it starts
+     * in its very first moment may go without. */
+    uint64_t memory_bytes;
+} accel__process_limits;
+
 /* Runs `path` (absolute) with `arguments` (NULL-terminated, [0] included) and the caller's
  * environment with LC_ALL=C and, where `temporary` is not NULL, TMPDIR=temporary (what a killed
  * program leaves behind is then found there); standard input from /dev/null, standard output and
  * error appended to *out_text (at most 4 MiB; NULL: dropped). No shell, no inherited descriptors above
- * 2. Works when descriptors 0 to 2 of the caller are closed. Blocks until the program ends or
- * `timeout_ms` is over (0: no limit), and kills its process group then. False only for start_error. */
+ * 2. Works when descriptors 0 to 2 of the caller are closed. Blocks until the program ends or the time
+ * is over, and kills its process group then. `limits` NULL: none. False only for start_error. */
 bool accel__process_run(const char *path, char *const arguments[], const char *temporary,
-                        uint32_t timeout_ms, accel__text *out_text,
+                        const accel__process_limits *limits, accel__text *out_text,
                         accel__process_result *out_result);
 
 /* The absolute path of program `name` found in PATH (absolute entries only), or `name` itself where

@@ -206,7 +206,13 @@ static void failing_compilers_are_explained(void **state)
     expect_build(good_source, ACCEL_ERROR_NO_COMPILER, NULL);
     assert_non_null(strstr(accel_last_error_message(), "--version in 300 ms"));
     unsetenv("ACCEL_CC_TIMEOUT_MS");
+    setenv("ACCEL_CC_MEMORY_MB", "100", 1);
+    use_script("greedy", "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\n"
+                         "sleep 0.3; exec dd if=/dev/zero of=/dev/null bs=300M count=1\n");
+    expect_build(good_source, ACCEL_ERROR_BUILD_FAILED, "it may have 100 MiB (ACCEL_CC_MEMORY_MB)");
+    unsetenv("ACCEL_CC_MEMORY_MB");
     drop_script();
+    unlink(own_file("greedy"));
     unlink(own_file("hang"));
     use_script("interpreter", "#!/no/such/shell\n");
     expect_build(good_source, ACCEL_ERROR_NO_COMPILER, NULL);

@@ -28,11 +28,12 @@ static bool compile(const char *source, accel__text *out_object)
     accel__scratch_path(&scratch, "x.so", made, sizeof made);
     char *const arguments[] = {
         (char *)"cc", (char *)"-shared", (char *)"-fPIC", (char *)"-o", made, text, NULL};
+    const accel__process_limits limits = {.timeout_ms = 60000};
     accel__process_result result = {0};
     accel__text said = {0};
     const bool right = accel__process_find("cc", program, sizeof program) &&
                        accel__write_file(text, 0600, source, strlen(source)) == 0 &&
-                       accel__process_run(program, arguments, NULL, 60000, &said, &result) &&
+                       accel__process_run(program, arguments, NULL, &limits, &said, &result) &&
                        accel__read_file(made, 1 << 24, out_object) == 0;
     accel__text_release(&said);
     accel__scratch_remove(&scratch);

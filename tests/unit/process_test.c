@@ -23,13 +23,18 @@ typedef struct said {
     accel__process_result result;
 } said;
 
-static said run_limited(const char *script, uint32_t timeout_ms)
+static said run_within(const char *script, const accel__process_limits *limits)
 {
     char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)script, NULL};
     said made = {0};
-    made.started = accel__process_run("/bin/sh", arguments, NULL, timeout_ms, &made.text,
-                                      &made.result);
+    made.started = accel__process_run("/bin/sh", arguments, NULL, limits, &made.text, &made.result);
     return made;
+}
+
+static said run_limited(const char *script, uint32_t timeout_ms)
+{
+    const accel__process_limits limits = {.timeout_ms = timeout_ms};
+    return run_within(script, &limits);
 }
 
 static said run(const char *script)
@@ -56,9 +61,9 @@ static void output_is_kept(void **state)
     accel__text_append_string(&text, "before ");
     accel__process_result result;
     char *const arguments[] = {(char *)"echo", (char *)"$HOME `id` ;", NULL};
-    assert_true(accel__process_run("/bin/echo", arguments, NULL, 0, &text, &result));
+    assert_true(accel__process_run("/bin/echo", arguments, NULL, NULL, &text, &result));
     assert_string_equal(text.data, "before $HOME `id` ;\n"); /* no shell looked at it */
-    assert_true(accel__process_run("/bin/echo", arguments, NULL, 0, NULL, &result));
+    assert_true(accel__process_run("/bin/echo", arguments, NULL, NULL, NULL, &result));
     accel__text_release(&text);
 }
 
@@ -84,9 +89,9 @@ static void endings_are_told_apart(void **state)
     assert_int_equal(got.result.signal, SIGSEGV);
     char *const arguments[] = {(char *)"x", NULL};
     accel__process_result result;
-    assert_false(accel__process_run("/no/such/program", arguments, NULL, 0, NULL, &result));
+    assert_false(accel__process_run("/no/such/program", arguments, NULL, NULL, NULL, &result));
     assert_int_equal(result.start_error, ENOENT);
-    assert_false(accel__process_run("/etc/passwd", arguments, NULL, 0, NULL, &result));
+    assert_false(accel__process_run("/etc/passwd", arguments, NULL, NULL, NULL, &result));
     assert_int_equal(result.start_error, EACCES);
 }
 
@@ -113,6 +118,24 @@ static void time_limit_kills_the_whole_group(void **state)
         test_nap_ms(20);
     }
     assert_true(gone);
+    accel__text_release(&got.text);
+}
+
+/* What the program starts has the limit, too. */
+static void memory_limit_reaches_what_is_started(void **state)
+{
+    (void)state;
+    static const char greedy[] = "sleep 0.3; dd if=/dev/zero of=/dev/null bs=300M count=1";
+    const accel__process_limits narrow = {.timeout_ms = 20000, .memory_bytes = 100 << 20};
+    const accel__process_limits wide = {.timeout_ms = 20000, .memory_bytes = (uint64_t)1 << 40};
+    said got = run_within(greedy, &narrow);
+    assert_true(got.started && got.result.known);
+    assert_int_not_equal(got.result.exit_status, 0);
+    assert_non_null(strstr(accel__text_string(&got.text), "memory"));
+    accel__text_release(&got.text);
+    got = run_within(greedy, &wide);
+    assert_true(got.started && got.result.known);
+    assert_int_equal(got.result.exit_status, 0);
     accel__text_release(&got.text);
 }
 
@@ -162,7 +185,7 @@ static void environment_is_the_callers(void **state)
                                (char *)"echo $TMPDIR; env | grep -c TMPDIR", NULL};
     accel__text text = {0};
     accel__process_result result;
-    assert_true(accel__process_run("/bin/sh", arguments, "/some where", 0, &text, &result));
+    assert_true(accel__process_run("/bin/sh", arguments, "/some where", NULL, &text, &result));
     assert_string_equal(text.data, "/some where\n1\n");
     accel__text_release(&text);
     unsetenv("TMPDIR");
@@ -271,7 +294,8 @@ static void failures_leave_nothing(void **state)
         accel__text text = {0};
         accel__process_result result;
         fault_begin(number);
-        const bool started = accel__process_run("/bin/echo", arguments, "/tmp", 0, &text, &result);
+        const bool started = accel__process_run("/bin/echo", arguments, "/tmp", NULL, &text,
+                                                &result);
         const bool faulty = fault_end();
         if (started)
             assert_int_equal(result.start_error, 0);
@@ -344,6 +368,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(long_output_is_cut),
         cmocka_unit_test(endings_are_told_apart),
         cmocka_unit_test(time_limit_kills_the_whole_group),
+        cmocka_unit_test(memory_limit_reaches_what_is_started),
         cmocka_unit_test(a_helper_left_behind_does_not_hold_us),
         cmocka_unit_test(nothing_is_inherited),
         cmocka_unit_test(environment_is_the_callers),

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "platform/library.h"
+#include "platform/machine.h"
 #include "platform/mutex.h"
 #include "platform/process.h"
 #include "platform/scratch.h"
@@ -48,6 +49,8 @@ enum {
     MAX_ARGUMENTS = FLAG_COUNT + MAX_WORDS + 8,
     VERSION_TIMEOUT_MS = 10000,
     COMPILE_TIMEOUT_MS = 120000,
+    COMPILE_MEMORY_MB = 8192,
+    LEAST_MEMORY_MB = 1024,
     OBJECT_LIMIT = 256 << 20
 };
 
@@ -236,6 +239,22 @@ static uint32_t compile_timeout_ms(void)
     return (uint32_t)number;
 }
 
+/* A runaway compilation shall fail, and not take the machine with it: no more than it has. */
+static uint64_t compile_memory_mb(void)
+{
+    uint64_t available = 0;
+    uint64_t total = 0;
+    uint64_t usual = COMPILE_MEMORY_MB;
+    uint64_t number;
+    if (accel__machine_memory(&available, &total) && total >> 20 < usual)
+        usual = total >> 20 > LEAST_MEMORY_MB ? total >> 20 : LEAST_MEMORY_MB;
+    if (!accel__environment_number("ACCEL_CC_MEMORY_MB", 1, UINT32_MAX, usual, &number))
+        accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu",
+                   "ACCEL_CC_MEMORY_MB is no number of mebibytes: %llu is used",
+                   (unsigned long long)usual);
+    return number;
+}
+
 /* The first line of --version: with the file's date it tells one compiler from another. */
 static accel_status ask_version(const compiler *with, char *version, size_t capacity)
 {
@@ -255,10 +274,10 @@ static accel_status ask_version(const compiler *with, char *version, size_t capa
     add(&asked, NULL);
     accel__text said = {0};
     accel__process_result result;
-    uint32_t timeout_ms = compile_timeout_ms();
-    if (timeout_ms > VERSION_TIMEOUT_MS)
-        timeout_ms = VERSION_TIMEOUT_MS;
-    const bool started = accel__process_run(with->path, asked.arguments, NULL, timeout_ms, &said,
+    accel__process_limits limits = {.timeout_ms = compile_timeout_ms()};
+    if (limits.timeout_ms > VERSION_TIMEOUT_MS)
+        limits.timeout_ms = VERSION_TIMEOUT_MS;
+    const bool started = accel__process_run(with->path, asked.arguments, NULL, &limits, &said,
                                             &result);
     const char *line = accel__text_string(&said);
     snprintf(version, capacity, "%.*s %lld %lld", (int)strcspn(line, "\n") % 128, line,
@@ -273,7 +292,7 @@ static accel_status ask_version(const compiler *with, char *version, size_t capa
     if (result.timed_out)
         return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
                            "the compiler %s did not answer --version in %u ms: %s", with->path,
-                           timeout_ms, remedy);
+                           limits.timeout_ms, remedy);
     remember(identity, version);
     return ACCEL_OK;
 }
@@ -384,22 +403,41 @@ static accel_status hand_over(job *now)
     return status;
 }
 
+/* Whether a compiler that failed says that memory was short, in the words of gcc, clang, ld and libc. */
+static bool tells_of_memory(const accel__text *said)
+{
+    static const char *const words[] = {"out of memory", "memory exhausted", "bad_alloc",
+                                        "Cannot allocate memory"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(accel__text_string(said), words[i]) != NULL)
+            return true;
+    return false;
+}
+
 static accel_status run_compiler(job *now)
 {
-    const uint32_t timeout_ms = compile_timeout_ms();
+    const uint64_t memory_mb = compile_memory_mb();
+    const accel__process_limits limits = {.timeout_ms = compile_timeout_ms(),
+                                          .memory_bytes = memory_mb << 20};
     accel__log(ACCEL_LOG_LEVEL_DEBUG, "cpu", "%s", now->printed);
     accel__text said = {0};
     accel__process_result result;
     const bool started = accel__process_run(now->with.path, now->made.arguments, now->scratch.path,
-                                            timeout_ms, &said, &result);
+                                            &limits, &said, &result);
     if (said.size != 0)
         now->build->log(now->build->user, said.data, said.size);
+    const bool was_short = tells_of_memory(&said);
     accel__text_release(&said);
     if (!started)
         return start_failure(now->with.path, result.start_error);
     if (result.timed_out)
         return build_failure(now, "the compiler was stopped after %u ms (ACCEL_CC_TIMEOUT_MS)",
-                             timeout_ms);
+                             limits.timeout_ms);
+    if (was_short && (result.signal != 0 || result.exit_status != 0))
+        return build_failure(now,
+                             "the compiler ran out of memory: it may have %llu MiB "
+                             "(ACCEL_CC_MEMORY_MB)",
+                             (unsigned long long)memory_mb);
     if (result.signal != 0)
         return build_failure(now, "the compiler was ended by signal %d (%s)", result.signal,
                              strsignal(result.signal));
