@@ -52,6 +52,7 @@ extern const cf_test cf_lifecycle_tests[];
 extern const cf_test cf_error_tests[];
 extern const cf_test cf_thread_tests[];
 extern const cf_test cf_fork_tests[];
+extern const cf_test cf_graph_tests[];
 
 /* ---- checks: a failed one ends the test ---- */
 
