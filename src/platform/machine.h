@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that new work can have without swapping, and bytes in all; a control group's limit (version 2)
- * counts. False: unknown. */
+/* Bytes that new work can have without swapping, and bytes in all; the limits of control groups
+ * count. False: unknown. */
 bool accel__machine_memory(uint64_t *out_free, uint64_t *out_total);
 
 /* Name and vendor of the first processor; the name is never empty. */

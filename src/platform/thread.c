@@ -3,11 +3,9 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "platform/calls.h"
+#include "platform/cgroup.h"
 
 int accel__thread_start(pthread_t *out_thread, const char *name, void *(*body)(void *), void *user)
 {
@@ -39,26 +37,9 @@ static unsigned affinity_count(void)
     return 1;
 }
 
-/* cgroup v2: "max 100000" or "200000 100000". 0 where there is no limit. */
-static unsigned quota_count(void)
-{
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-    if (file == NULL)
-        return 0;
-    char line[64] = "";
-    const bool read = fgets(line, sizeof line, file) != NULL;
-    fclose(file);
-    char *end = NULL;
-    const unsigned long quota = strtoul(line, &end, 10);
-    if (!read || end == line)
-        return 0;
-    const unsigned long period = strtoul(end, NULL, 10);
-    return period != 0 ? (unsigned)((quota + period - 1) / period) : 0;
-}
-
 unsigned accel__thread_cpu_count(void)
 {
     const unsigned allowed = affinity_count();
-    const unsigned quota = quota_count();
+    const unsigned quota = accel__cgroup_processors("");
     return quota != 0 && quota < allowed ? quota : allowed;
 }
