@@ -113,8 +113,8 @@ void accel__heap_destroy(accel__heap *heap)
     accel__device_memory *memory = accel__device_memory_of(heap->device);
     (void)accel__heap_release(heap, true);
     accel__lanes_end(heap);
-    accel__heap_lock(heap);
     accel__segments_end(heap);
+    accel__heap_lock(heap);
     accel__block_store_close(&heap->blocks);
     heap->peak_live = 0;
     accel__heap_unlock(heap);
