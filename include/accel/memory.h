@@ -22,17 +22,26 @@ typedef enum accel_memory_kind {
 /* Every allocation is aligned to at least this many bytes. */
 #define ACCEL_MEMORY_ALIGNMENT 512
 
+typedef struct accel_memory_pool accel_memory_pool; /* memory_pool.h */
+
 typedef struct accel_memory_options {
     uint32_t struct_size;
-    accel_memory_kind kind; /* UNKNOWN means DEVICE */
-    size_t alignment;       /* bytes, a power of two up to 2^30; 0: ACCEL_MEMORY_ALIGNMENT */
+    accel_memory_kind kind;  /* UNKNOWN means DEVICE */
+    size_t alignment;        /* bytes, a power of two up to 2^30; 0: ACCEL_MEMORY_ALIGNMENT */
+    accel_memory_pool *pool; /* NULL: as memory_pool.h says. Device memory only */
+    /* The memory begins where an allocation of the driver does, and nobody else has memory in that. For
+     * driver binaries that take nothing else (docs/backend-opencl.md). Device memory only. */
+    bool dedicated;
 } accel_memory_options;
 
 /* accel_memory_alloc (use): `size` bytes on the device of `stream` (NULL: the current stream of the
  * current device), which becomes the memory's home stream. Contents are undefined. Size 0 gives NULL
- * and OK. `options` may be NULL.
- * Errors: INVALID_ARGUMENT (alignment, kind), OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, IN_CALLBACK, FORKED,
- * those of a start. */
+ * and OK. `options` may be NULL. Memory comes from a cache, so most calls reach no driver; a block of
+ * memory that its home stream still works on is handed out again for that stream, and for others once they
+ * may have it. The first call of a process reads ACCEL_ALLOC_CONF (allocator_config.h).
+ * Errors: INVALID_ARGUMENT (alignment, kind, a released pool, a pool with pinned memory, the setting),
+ * MISMATCH (a pool of another device), OUT_OF_MEMORY (allocator.h: what was tried, and the report),
+ * OUT_OF_HOST_MEMORY, IN_CALLBACK, FORKED, those of a start. Any thread. */
 ACCEL_API accel_status accel_memory_alloc(accel_stream *stream, size_t size,
                                           const accel_memory_options *options, void **out_pointer);
 

@@ -28,7 +28,7 @@ typedef enum accel__block_kind { ACCEL__BLOCK_SMALL = 0, ACCEL__BLOCK_LARGE = 1 
 
 struct accel__lane;
 struct accel__segment;
-struct accel__use;
+struct accel__mark;
 
 typedef struct accel__block {
     accel__range range; /* first: the map hands it back. begin; size as asked while it is live */
@@ -40,11 +40,12 @@ typedef struct accel__block {
     struct accel__block *bin_before; /* links of the list that it is in: a bin, a magazine, … */
     struct accel__block *bin_after;
     struct accel__segment *slab; /* whose memory this block is; NULL nearly always */
-    struct accel__use *uses;     /* recorded streams; NULL nearly always */
-    uint64_t stamp;              /* in the bins: the lane's epoch at which it came (adopt.c) */
+    struct accel__mark *uses;    /* recorded streams; NULL nearly always */
+    uint64_t stamp;              /* of the lane's epochs, that in which it was last used (lane.c) */
     uint64_t age;                /* in the bins: the heap's count of searches at which it came */
     _Atomic(uint32_t) history; /* id of the recorded stack; 0: none. Snapshots read it meanwhile */
     bool is_free;              /* in the bins; the heap's */
+    bool is_cacheable; /* handed out: threads may keep it at hand when it is freed (alloc.c) */
     bool
         is_mapped; /* has memory behind it; false only inside growable segments, and then it is in no
                        map and no bin */

@@ -18,7 +18,9 @@
 
 enum {
     ACCEL__CACHE_SIZES = ACCEL__SMALL_SIZE / ACCEL__BLOCK_UNIT, /* one list for each size */
-    ACCEL__CACHE_DRAWERS = 8,
+    ACCEL__CACHE_PLACES_LOG2 = 6,
+    ACCEL__CACHE_PLACES = 1 << ACCEL__CACHE_PLACES_LOG2,
+    ACCEL__CACHE_DRAWERS = 16, /* of those, at most so many are taken */
     ACCEL__CACHE_WORDS = ACCEL__CACHE_SIZES / 64
 };
 
@@ -45,10 +47,13 @@ typedef struct accel__cache {
     _Atomic(uint32_t) is_held; /* and shall not be */
     uint32_t generation;
     bool is_shared; /* other threads have caches, too: then two may free the same block at once */
-    /* The settings under which the short ways hold; NULL: they do not. */
+    /* The settings under which the short ways hold; others never are those that hold now. */
     const accel__config *config;
-    size_t limit; /* bytes that may lie cached for a device */
-    accel__drawer *drawers[ACCEL__CACHE_DRAWERS];
+    const accel__config *seen;                   /* what the cache is in line with */
+    size_t limit;                                /* bytes that may lie cached for a device */
+    accel__drawer *drawers[ACCEL__CACHE_PLACES]; /* at accel__cache_place of their streams */
+    size_t drawer_count;
+    size_t next_victim;
     accel__share *shares;
     struct accel__cache *next;      /* in the list of all */
     struct accel__cache *inherited; /* the parent's, before a fork */
@@ -60,7 +65,7 @@ extern _Thread_local accel__cache *accel__cache_mine __attribute__((tls_model("i
 
 /* The calling thread's, made where there is none and brought in line with the settings; NULL: no host
  * memory. With no lock held. */
-accel__cache *accel__cache_get(void);
+accel__cache *accel__cache_own(void);
 
 /* The thread's share of a device, made at its first need; NULL: no host memory. With no lock held. */
 accel__share *accel__cache_share(accel__cache *cache, accel__device *device);
@@ -74,6 +79,12 @@ void accel__cache_flush_mine(accel__device *device);
 
 /* The same of all threads (NULL: of all devices). With no lock held: threads are held still. */
 void accel__cache_flush_all(accel__device *device);
+
+/* The calling thread's own way to count, for what does not go by the short ways; NULL: it has none. */
+static inline accel__shard *accel__share_shard(accel__share *share)
+{
+    return share != NULL ? &share->shard : NULL;
+}
 
 /* Bytes that lie in all threads' drawers for the device: as good as any figure that changes meanwhile. */
 size_t accel__cache_bytes(const accel__device *device);
@@ -101,11 +112,10 @@ static inline void accel__cache_leave(accel__cache *cache)
     atomic_store_explicit(&cache->is_busy, 0, memory_order_release);
 }
 
-static inline accel__drawer *accel__cache_drawer(const accel__cache *cache,
-                                                 const accel_stream *stream)
+static inline size_t accel__cache_place(const accel_stream *stream)
 {
-    const uint64_t mixed = (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15);
-    return cache->drawers[mixed >> 61];
+    return (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15) >>
+           (64 - ACCEL__CACHE_PLACES_LOG2);
 }
 
 #endif

@@ -11,6 +11,7 @@ enum {
     ACCEL__HOST_CLASS_STEPS_LOG2 = 3,       /* eight steps an octave */
     ACCEL__HOST_CLASS_MOST_LOG2 = 46,       /* no request is larger */
     ACCEL__HOST_CLASS_EXACT = 1024 * 1024,  /* up to here a block has the size of its class */
+    ACCEL__HOST_CLASS_SPAN = 2,             /* an eighth more is at most that many classes higher */
     ACCEL__HOST_PAGE = 4096,                /* above, a whole number of these */
     ACCEL__HOST_SHARED_SIZE = 32 * 1024,    /* up to here blocks share a segment … */
     ACCEL__HOST_SHARED_SEGMENT = 64 * 1024, /* … of at least this size, … */

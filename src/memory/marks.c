@@ -3,7 +3,9 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "core/capture.h"
 #include "core/device.h"
+#include "memory/event_pool.h"
 
 void accel__marks_begin(accel__mark *first, accel_stream *home)
 {
@@ -40,7 +42,7 @@ static const accel_backend_event *events_of(const accel__mark *mark)
 static void end_mark(accel__mark *mark)
 {
     if (mark->event != NULL && !accel__backend_is_forked(mark->stream->backend))
-        events_of(mark)->destroy(mark->event);
+        accel__event_give_back(mark->stream->device, mark->event);
     accel_stream_release(mark->stream);
     mark->event = NULL;
     mark->stream = NULL;
@@ -54,16 +56,24 @@ void accel__mark_release(accel__mark *mark)
     accel__deallocate(mark);
 }
 
+static bool is_captured(accel_stream *stream)
+{
+    accel__capture *capture = accel__capture_of(stream);
+    accel__capture_release(capture);
+    return capture != NULL;
+}
+
 static void set_mark(accel__mark *mark)
 {
-    const accel_backend_event *event = events_of(mark);
     accel_native_stream *native = mark->stream->native;
-    mark->is_over = accel__stream_is_idle(mark->stream);
-    if (native == NULL || accel__callback_depth != 0 || mark->is_over ||
-        event->create(mark->stream->device->native, false, &mark->event) != ACCEL_OK)
+    mark->is_captured = is_captured(mark->stream);
+    if (native == NULL || accel__callback_depth != 0 || mark->is_captured)
         return;
-    if (event->record(mark->event, native) != ACCEL_OK) {
-        event->destroy(mark->event);
+    mark->is_over = accel__stream_is_idle(mark->stream);
+    if (mark->is_over || accel__event_draw(mark->stream->device, &mark->event) != ACCEL_OK)
+        return;
+    if (events_of(mark)->record(mark->event, native) != ACCEL_OK) {
+        accel__event_give_back(mark->stream->device, mark->event);
         mark->event = NULL;
     }
 }
@@ -77,25 +87,33 @@ void accel__marks_set(accel__mark *first)
 }
 
 /* A mark that fails (the stream failed, or a fork cut the mark off) has passed: nothing runs there any
- * more. */
+ * more. One that was set while the stream captured has when the capture is over: the order of the graph
+ * covers the use from then on. */
 static bool has_passed(const accel__mark *mark)
 {
     bool done = false;
     if (mark->is_over)
         return true;
+    if (mark->is_captured)
+        return !is_captured(mark->stream);
     if (mark->event == NULL || accel__backend_is_forked(mark->stream->backend))
         return accel__stream_is_idle(mark->stream);
     return events_of(mark)->query(mark->event, &done) != ACCEL_OK || done;
 }
 
+const accel__mark *accel__marks_first_busy(const accel__mark *first)
+{
+    const accel__mark *mark = first;
+    accel__error_mute();
+    while (mark != NULL && has_passed(mark))
+        mark = mark->next;
+    accel__error_unmute();
+    return mark;
+}
+
 bool accel__marks_passed(const accel__mark *first)
 {
-    bool passed = true;
-    accel__error_mute();
-    for (const accel__mark *mark = first; passed && mark != NULL; mark = mark->next)
-        passed = has_passed(mark);
-    accel__error_unmute();
-    return passed;
+    return accel__marks_first_busy(first) == NULL;
 }
 
 void accel__marks_wait(const accel__mark *first)

@@ -1,5 +1,5 @@
-/* marks.h: which streams use a piece of memory, and whether they have passed that use. For pinned and for
- * wrapped memory; blocks of heaps have uses.h.
+/* marks.h: which streams use a piece of memory, and whether they have passed that use: of pinned memory, of
+ * wrapped memory, and of blocks of heaps (uses.h).
  *
  * A list is its owner's: changes are made under the owner's lock or by whoever alone has the memory. */
 #ifndef ACCEL_MEMORY_MARKS_H
@@ -11,6 +11,7 @@ typedef struct accel__mark {
     struct accel__mark *next;
     accel_stream *stream;      /* counted; NULL: none */
     bool is_over;              /* the stream was idle when the mark was set */
+    bool is_captured;          /* it captured */
     accel_native_event *event; /* behind the use; NULL before it was set, or where that failed */
 } accel__mark;
 
@@ -29,6 +30,9 @@ void accel__mark_release(accel__mark *mark);
 /* Sets all marks behind what is queued now. Inside a callback, and where a driver has no event, the whole
  * stream must become idle instead. Never fails, records nothing. */
 void accel__marks_set(accel__mark *first);
+
+/* The first whose stream has not passed; NULL: all have. */
+const accel__mark *accel__marks_first_busy(const accel__mark *first);
 
 /* Whether all streams have passed. A stream that failed has. */
 bool accel__marks_passed(const accel__mark *first);

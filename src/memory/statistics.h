@@ -71,9 +71,13 @@ void accel__statistics_gauge(accel__device *device, accel__gauge gauge, accel__b
                              int64_t change);
 void accel__statistics_count(accel__device *device, accel__counter counter);
 
+/* The same of both figures of inactive splits at once: the heap changes them with nearly every block. */
+void accel__statistics_splits(accel__statistics *statistics, accel__block_kind kind, int64_t count,
+                              int64_t bytes);
+
 /* ---- what alloc.c and uses.c tell ---- */
 
-/* Bounds crossed: by changes of `sign` (1: an allocation). */
+/* Some figure of the shard is out of bounds. */
 void accel__shard_crossed(accel__shard *shard);
 
 static inline bool accel__shard_change(accel__shard *shard, int amount, int64_t change)
@@ -140,7 +144,7 @@ void accel__statistics_rebase(accel__statistics *statistics);
 
 /* ---- questions ---- */
 
-/* All but struct_size and max_split_size. */
+/* All but struct_size and max_split_size. The two resets: with all threads held still. */
 void accel__statistics_read(accel__statistics *statistics, accel_memory_statistics *out);
 void accel__statistics_reset_accumulated(accel__statistics *statistics);
 void accel__statistics_reset_peak(accel__statistics *statistics);
