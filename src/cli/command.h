@@ -28,7 +28,11 @@ enum {
     ACCEL__OPTION_REPEAT,
     ACCEL__OPTION_TIMEOUT,
     ACCEL__OPTION_VERSION,
-    ACCEL__OPTION_TOP
+    ACCEL__OPTION_TOP,
+    ACCEL__OPTION_CONF,
+    ACCEL__OPTION_GROWABLE,
+    ACCEL__OPTION_FIXED,
+    ACCEL__OPTION_FROM
 };
 int accel__next_option(int argc, char **argv, const char *short_options,
                        const struct option *long_options);

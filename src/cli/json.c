@@ -62,7 +62,7 @@ accel__exit accel__json_print(json_t *document)
 {
     if (document == NULL)
         return accel__cli_fail_memory();
-    int failed = json_dumpf(document, stdout, JSON_INDENT(2));
+    int failed = json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(document);
     if (failed != 0 && ferror(stdout) == 0)
         return accel__cli_fail_memory();

@@ -26,7 +26,7 @@ static const command commands[] = {
     {"random", "fill an array with random numbers", accel__command_random},
     {"doctor", "say what works, what does not, and what to do about it", accel__command_doctor},
     {"graph", "show a dumped graph", accel__command_graph},
-    {"memory", "look at memory snapshots", accel__command_memory},
+    {"memory", "look at memory snapshots, and replay what they recorded", accel__command_memory},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -1,13 +1,15 @@
-/* memory.c: `accel memory`: looks at memory snapshots. */
+/* memory.c: `accel memory`: looks at memory snapshots, and replays what they recorded. */
 #include "cli/memory.h"
 
 #include <string.h>
 
 static const char help[] =
     "Usage: accel memory report SNAPSHOT [--top COUNT] [--json]\n"
-    "Look at a memory snapshot, of accel or of PyTorch.\n\n"
-    "  report   what the allocator held: pools, holes, and the stacks that hold most\n\n"
-    "'accel memory report --help' tells more.\n";
+    "       accel memory replay SNAPSHOT [OPTION]...\n"
+    "Look at a memory snapshot, of accel or of PyTorch, or replay what it recorded.\n\n"
+    "  report   what the allocator held: pools, holes, and the stacks that hold most\n"
+    "  replay   the recorded allocations once more, through accel's allocator\n\n"
+    "'accel memory report --help' and 'accel memory replay --help' tell more.\n";
 
 static const struct {
     const char *name;
@@ -15,6 +17,7 @@ static const struct {
     accel__command_function run;
 } parts[] = {
     {"report", (char[]){"memory report"}, accel__memory_report},
+    {"replay", (char[]){"memory replay"}, accel__memory_replay},
 };
 
 accel__exit accel__command_memory(int argc, char **argv)
@@ -33,6 +36,6 @@ accel__exit accel__command_memory(int argc, char **argv)
     if (option != -1)
         return accel__print_help(help);
     if (optind < argc)
-        return accel__cli_misuse("memory has no \"%s\"; use report", argv[optind]);
-    return accel__cli_misuse("what to do is missing; use report");
+        return accel__cli_misuse("memory has no \"%s\"; use report or replay", argv[optind]);
+    return accel__cli_misuse("what to do is missing; use report or replay");
 }
