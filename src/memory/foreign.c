@@ -71,9 +71,9 @@ static void complete(foreign *memory)
     put_aside(memory);
     if (release == NULL)
         return;
-    accel__callback_depth++;
+    accel__callback_enter();
     release(pointer, size, user);
-    accel__callback_depth--;
+    accel__callback_leave();
 }
 
 static void wait_for_streams(foreign *memory)
