@@ -198,9 +198,7 @@ static void unclaim(claim *at)
         block->is_claimed = false;
         if (block->is_mapped) {
             accel__heap_count_idle(block);
-            const uint64_t stamp = block->stamp;
             accel__heap_bin(block);
-            block->stamp = stamp;
         } else {
             accel__hole_open(block);
         }
@@ -334,9 +332,7 @@ static accel__block *finish(claim *at, size_t rounded)
     const size_t front = at->place.begin - accel__range_begin(&block->range);
     if (front != 0) {
         accel__block *rest = accel__heap_cut(block, front);
-        const uint64_t stamp = block->stamp;
         accel__heap_bin(block);
-        block->stamp = stamp;
         if (rest == NULL)
             return NULL;
         block = rest;

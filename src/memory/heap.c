@@ -50,7 +50,6 @@ void accel__heap_bin(accel__block *block)
 {
     accel__heap_kind *kind = kind_of(block);
     block->is_free = true;
-    block->stamp = block->lane->epoch;
     block->age = block->segment->heap->searches;
     kind->free_bytes += block->size;
     if (is_split(block)) {
@@ -151,16 +150,25 @@ static inline bool can_join(const accel__block *block, const accel__block *neigh
            (neighbour->lane == block->lane || accel__block_is_passed(neighbour));
 }
 
+/* What the streams have passed of both, as one block of the lane. */
+static inline uint64_t stamp_of_both(const accel__block *block, const accel__block *neighbour)
+{
+    const bool is_passed = accel__block_is_passed(block) && accel__block_is_passed(neighbour);
+    return is_passed ? 0 : block->lane->epoch;
+}
+
 accel__block *accel__heap_join(accel__block *block)
 {
     accel__block *before = block->before;
     accel__block *after = block->after;
     if (can_join(block, after)) {
         accel__heap_unbin(after);
+        block->stamp = stamp_of_both(block, after);
         accel__heap_absorb(block, after);
     }
     if (can_join(block, before)) {
         accel__heap_unbin(before);
+        before->stamp = stamp_of_both(block, before);
         before->lane = block->lane;
         accel__heap_absorb(before, block);
         return before;
@@ -202,13 +210,14 @@ accel__block *accel__heap_shape(accel__lane *lane, accel__block *block, size_t r
     }
     if (accel__policy_splits(lane->heap, block->segment, rounded, block->size)) {
         accel__block *rest = accel__heap_cut(block, rounded);
-        if (rest != NULL) {
-            const uint64_t stamp = rest->stamp;
+        if (rest != NULL)
             accel__heap_bin(rest);
-            rest->stamp = stamp; /* what is left over is as old as it was */
-        }
     }
-    block->lane = lane;
+    if (block->lane != lane) { /* the other stream has passed it */
+        block->lane = lane;
+        block->stamp = 0;
+    }
+    atomic_store_explicit(&block->range.home, lane->stream, memory_order_relaxed);
     accel__heap_count_busy(block);
     note_peak(lane->heap);
     return block;
@@ -264,6 +273,7 @@ void accel__heap_settle(accel__block *block)
 static inline bool put_locked(accel__block *block)
 {
     const bool is_uncached = block->segment->is_uncached;
+    block->stamp = block->lane->epoch;
     accel__heap_count_idle(block);
     accel__heap_settle(block);
     return is_uncached;

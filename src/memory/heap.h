@@ -33,7 +33,7 @@ accel_status accel__lane_of(accel__heap *heap, accel_stream *stream, accel__lane
 
 /* A block of at least `rounded` bytes (a multiple of 512) from the lane's bins, split where that pays;
  * its begin is a multiple of `alignment` (a power of two; 512 and less are the same). NULL: none. Its
- * `range.state` stays FREE: the caller sets it. */
+ * range says whose it is and what its home stream is; `range.state` stays FREE: the caller sets it. */
 accel__block *accel__heap_take(accel__lane *lane, size_t rounded, size_t alignment);
 
 /* The whole way of a miss: bins; what waits for streams; magazines of other threads; free blocks of

@@ -13,7 +13,7 @@
 void accel__heap_lock(accel__heap *heap);
 void accel__heap_unlock(accel__heap *heap);
 
-/* Into and out of the bins of its lane. */
+/* Into and out of the bins of its lane; its stamp says what the lane's stream has passed. */
 void accel__heap_bin(accel__block *block);
 void accel__heap_unbin(accel__block *block);
 

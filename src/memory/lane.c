@@ -296,6 +296,7 @@ static void move_bins(accel__lane *from, accel__lane *to)
         while ((block = accel__bins_fit(bins, ACCEL__BLOCK_UNIT)) != NULL) {
             accel__heap_unbin(block);
             block->lane = to;
+            block->stamp = 0;
             accel__heap_settle(block);
         }
     }

@@ -37,12 +37,6 @@ static accel__block *find(const accel__heap *heap)
     return best;
 }
 
-static void bin_again(accel__block *block, uint64_t stamp)
-{
-    accel__heap_bin(block);
-    block->stamp = stamp;
-}
-
 /* Makes a claimed hole of the block's pages, which still have their memory. NULL: no host memory. */
 static accel__block *cut_out(accel__block *block)
 {
@@ -50,20 +44,19 @@ static accel__block *cut_out(accel__block *block)
     uintptr_t begin = 0;
     const size_t size = pages_of(block, &begin);
     const size_t front = begin - accel__range_begin(&block->range);
-    const uint64_t stamp = block->stamp;
     if (!accel__block_reserve(&segment->heap->blocks, 2))
         return NULL;
     accel__heap_unbin(block);
     accel__block *back = front + size < block->size ? accel__heap_cut(block, front + size) : NULL;
     if (back == NULL && front + size < block->size) {
-        bin_again(block, stamp);
+        accel__heap_bin(block);
         return NULL;
     }
     accel__block *hole = front != 0 ? accel__heap_cut(block, front) : block;
     if (front != 0)
-        bin_again(block, stamp);
+        accel__heap_bin(block);
     if (back != NULL)
-        bin_again(back, stamp);
+        accel__heap_bin(back);
     if (hole == NULL) /* `block` has lost no more than its back */
         return NULL;
     accel__pointers_leave(&hole->range);

@@ -57,7 +57,8 @@ accel__block *accel__slab_take(accel__block *host, size_t rounded, size_t alignm
     return NULL;
 }
 
-/* The one lane whose stream has not passed blocks of the slab; any where there are none. False: several. */
+/* The one lane whose stream has not passed blocks of the slab; NULL where all are passed. False: several
+ * lanes. */
 static bool find_owner(const accel__segment *slab, accel__lane **out_lane)
 {
     *out_lane = NULL;
@@ -68,8 +69,6 @@ static bool find_owner(const accel__segment *slab, accel__lane **out_lane)
             return false;
         *out_lane = block->lane;
     }
-    if (*out_lane == NULL)
-        *out_lane = slab->first->lane;
     return true;
 }
 
@@ -81,6 +80,7 @@ void accel__slab_close(accel__segment *slab)
     accel__block_store *store = &slab->heap->blocks;
     accel__block *host = slab->host;
     accel__block *block = slab->first;
+    accel__lane *heir = lane != NULL ? lane : block->lane;
     while (block != NULL) {
         accel__block *after = block->after;
         accel__heap_unbin(block);
@@ -90,8 +90,9 @@ void accel__slab_close(accel__segment *slab)
     }
     accel__heap_count_idle(host);
     end_slab(slab);
-    host->lane = lane;
-    (void)accel__heap_enter(host, lane); /* its place in the map has all the memory it needs */
+    host->lane = heir;
+    host->stamp = lane != NULL ? lane->epoch : 0;
+    (void)accel__heap_enter(host, heir); /* its place in the map has all the memory it needs */
     accel__heap_settle(host);
 }
 
