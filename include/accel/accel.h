@@ -39,6 +39,8 @@
 #ifndef ACCEL_ACCEL_H
 #define ACCEL_ACCEL_H
 
+#include <accel/allocator.h>
+#include <accel/allocator_config.h>
 #include <accel/base.h>
 #include <accel/copy.h>
 #include <accel/data_type.h>
@@ -46,10 +48,14 @@
 #include <accel/discovery.h>
 #include <accel/event.h>
 #include <accel/graph.h>
+#include <accel/host_memory.h>
 #include <accel/kernel.h>
 #include <accel/lifecycle.h>
 #include <accel/log.h>
 #include <accel/memory.h>
+#include <accel/memory_history.h>
+#include <accel/memory_pool.h>
+#include <accel/memory_stats.h>
 #include <accel/random.h>
 #include <accel/status.h>
 #include <accel/stream.h>
