@@ -95,24 +95,21 @@ static accel__exit parse_distribution(const char *whole, const char *text, accel
                   "integers and bernoulli");
 }
 
+/* "[1024,3]" */
 static bool parse_shape(const char *text, accel__npy_layout *layout)
 {
-    const char *at = text + 1;
-    if (text[0] != '[')
+    const char *at = text;
+    if (*at != '[')
         return false;
-    while (*at != ']') {
+    do {
         if (layout->dimension_count == ACCEL__NPY_DIMENSION_MAX)
             return false;
         uint64_t *dimension = &layout->shape[layout->dimension_count];
-        if (!accel__parse_digits(at, dimension, &at) || *dimension > INT64_MAX)
+        if (!accel__parse_digits(at + 1, dimension, &at) || *dimension > INT64_MAX)
             return false;
         layout->dimension_count++;
-        if (*at == ']')
-            break;
-        if (*at++ != ',')
-            return false;
-    }
-    return layout->dimension_count > 0 && at[1] == '\0';
+    } while (*at == ',');
+    return strcmp(at, "]") == 0;
 }
 
 static accel__exit parse_array(const char *whole, const char *text, accel__npy_layout *layout)
