@@ -6,6 +6,7 @@
 #include "core/device.h"
 #include "core/lifecycle.h"
 #include "memory/device_memory.h"
+#include "memory/event_pool.h"
 #include "memory/heap_parts.h"
 #include "memory/neighbours.h"
 #include "memory/pool.h"
@@ -182,6 +183,7 @@ size_t accel__heap_empty_cache(accel__device *device)
     (void)accel__neighbours_flush(device);
     for (accel__heap *heap = accel__heap_first(device); heap != NULL; heap = accel__heap_next(heap))
         bytes += accel__heap_release(heap, true);
+    accel__events_release(device);
     accel__error_unmute();
     return bytes;
 }
