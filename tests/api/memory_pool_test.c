@@ -1,0 +1,289 @@
+/* memory_pool_test.c: pools and wrapped memory (memory_pool.h), through accel_memory_alloc. Two cpu devices. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/kernels.h"
+
+enum { MIB = 1024 * 1024 };
+
+static test_kernels kernels;
+static accel_device device;
+
+static void *take_from(accel_memory_pool *pool, accel_stream *stream, size_t size)
+{
+    const accel_memory_options options = {.struct_size = sizeof options, .pool = pool};
+    void *memory = NULL;
+    OK(accel_memory_alloc(stream, size, &options, &memory));
+    assert_non_null(memory);
+    memset(memory, 1, size);
+    return memory;
+}
+
+static accel_memory_pool *plain_pool(void)
+{
+    accel_memory_pool *pool = NULL;
+    OK(accel_memory_pool_create(device, NULL, &pool));
+    return pool;
+}
+
+static accel_pointer_information ask(const void *pointer)
+{
+    accel_pointer_information information = {.struct_size = sizeof information};
+    OK(accel_pointer_info(pointer, &information));
+    return information;
+}
+
+/* ---- which pool ---- */
+
+static void test_pool_of_options(void **state)
+{
+    (void)state;
+    accel_memory_pool *pool = plain_pool();
+    unsigned char *memory = take_from(pool, NULL, 5 * MIB);
+    assert_int_equal(ask(memory + 100).offset, 100);
+    OK(accel_memory_free(memory));
+    unsigned char *again = take_from(pool, NULL, 5 * MIB);
+    assert_ptr_equal(again, memory);
+    void *other = NULL;
+    OK(accel_memory_free(again));
+    OK(accel_memory_alloc(NULL, 5 * MIB, NULL, &other));
+    assert_ptr_not_equal(other, memory); /* cached in the pool alone */
+    OK(accel_memory_free(other));
+    OK(accel_memory_pool_release(pool));
+}
+
+static void test_scope(void **state)
+{
+    (void)state;
+    accel_memory_pool *pool = plain_pool();
+    accel_memory_pool_scope scope;
+    unsigned char *mine = take_from(pool, NULL, 300000);
+    OK(accel_memory_free(mine));
+    OK(accel_memory_pool_begin(pool, &scope));
+    void *inside = NULL;
+    OK(accel_memory_alloc(NULL, 300000, NULL, &inside));
+    assert_ptr_equal(inside, mine);
+    accel_memory_pool_end(&scope);
+    void *outside = NULL;
+    OK(accel_memory_free(inside));
+    OK(accel_memory_alloc(NULL, 300000, NULL, &outside));
+    assert_ptr_not_equal(outside, mine);
+    OK(accel_memory_free(outside));
+    OK(accel_memory_pool_release(pool));
+}
+
+static void test_wrong_uses(void **state)
+{
+    (void)state;
+    accel_memory_pool *pool = plain_pool();
+    accel_stream *elsewhere = NULL;
+    void *memory = &memory;
+    accel_memory_options options = {.struct_size = sizeof options, .pool = pool};
+    OK(accel_stream_default(test_cpu_device(1), &elsewhere));
+    FAILS(accel_memory_alloc(elsewhere, 64, &options, &memory), ACCEL_ERROR_MISMATCH,
+          "accel_memory_alloc");
+    assert_null(memory);
+    options.kind = ACCEL_MEMORY_KIND_PINNED;
+    FAILS(accel_memory_alloc(NULL, 64, &options, &memory), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_memory_alloc");
+    options.kind = ACCEL_MEMORY_KIND_DEVICE;
+    OK(accel_memory_pool_release(pool));
+    FAILS(accel_memory_alloc(NULL, 64, &options, &memory), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_memory_alloc");
+    assert_non_null(strstr(accel_last_error_message(), "was released"));
+}
+
+/* ---- wrapped memory ---- */
+
+typedef struct owner {
+    _Atomic(int) calls;
+    void *pointer;
+    size_t size;
+    accel_status alloc_inside;
+} owner;
+
+static void take_back(void *pointer, size_t size, void *user)
+{
+    owner *self = user;
+    void *memory = NULL;
+    self->pointer = pointer;
+    self->size = size;
+    self->alloc_inside = accel_memory_alloc(NULL, 64, NULL, &memory);
+    self->calls++;
+}
+
+static accel_memory_wrap_options options_of(owner *self)
+{
+    return (accel_memory_wrap_options){
+        .struct_size = sizeof(accel_memory_wrap_options), .release = take_back, .user = self};
+}
+
+static void test_wrap(void **state)
+{
+    (void)state;
+    owner self = {0};
+    unsigned char *memory = malloc(10000);
+    const accel_memory_wrap_options options = options_of(&self);
+    OK(accel_memory_wrap(device, memory + 8, 5000, &options));
+    const accel_pointer_information about = ask(memory + 8 + 4999);
+    assert_int_equal(about.kind, ACCEL_MEMORY_KIND_DEVICE);
+    assert_ptr_equal(about.base, memory + 8);
+    assert_int_equal(about.size, 5000);
+    assert_int_equal(about.offset, 4999);
+    assert_int_equal(about.device.index, 0);
+    assert_int_equal(ask(memory + 7).kind, ACCEL_MEMORY_KIND_UNKNOWN);
+    assert_int_equal(ask(memory + 5008).kind, ACCEL_MEMORY_KIND_UNKNOWN);
+    const uint32_t pattern = 0x01020304;
+    OK(accel_fill(memory + 8, &pattern, 4, 5000, NULL));
+    FAILS(accel_fill(memory + 8, &pattern, 4, 5004, NULL), ACCEL_ERROR_OUT_OF_RANGE, "accel_fill");
+    OK(accel_synchronize(device));
+    assert_int_equal(memory[8 + 4999], 1);
+    assert_int_equal(self.calls, 0);
+    OK(accel_memory_free(memory + 8));
+    assert_int_equal(self.calls, 1);
+    assert_ptr_equal(self.pointer, memory + 8);
+    assert_int_equal(self.size, 5000);
+    assert_int_equal(self.alloc_inside, ACCEL_ERROR_IN_CALLBACK);
+    assert_int_equal(ask(memory + 8).kind, ACCEL_MEMORY_KIND_UNKNOWN);
+    FAILS(accel_memory_free(memory + 8), ACCEL_ERROR_INVALID_ARGUMENT, "accel_memory_free");
+    free(memory);
+}
+
+static void test_wrap_waits_for_streams(void **state)
+{
+    (void)state;
+    accel_stream *streams[2];
+    owner self = {0};
+    uint32_t *memory = calloc(256, 4);
+    accel_memory_wrap_options options = options_of(&self);
+    test_gate gate = {0};
+    for (int i = 0; i < 2; i++)
+        OK(accel_stream_create(device, NULL, &streams[i]));
+    options.stream = streams[0];
+    OK(accel_memory_wrap(device, memory, 1024, &options));
+    assert_ptr_equal(ask(memory).home_stream, streams[0]);
+    OK(test_launch_gate(&kernels, streams[1], &gate));
+    OK(test_launch_add(&kernels, streams[1], memory, 256, 3));
+    OK(accel_record_stream(memory + 5, streams[1]));
+    OK(accel_record_stream(memory, streams[1]));
+    OK(accel_memory_free(memory));
+    assert_int_equal(self.calls, 0);
+    FAILS(accel_record_stream(memory, streams[1]), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_record_stream");
+    /* It may be wrapped again meanwhile: two owners, one after the other. */
+    OK(accel_memory_wrap(device, memory, 512, NULL));
+    OK(accel_memory_free(memory));
+    test_gate_open(&gate);
+    OK(accel_synchronize(device));
+    assert_int_equal(self.calls, 1);
+    assert_int_equal(memory[255], 3);
+    for (int i = 0; i < 2; i++)
+        accel_stream_release(streams[i]);
+    free(memory);
+}
+
+static void test_wrap_refuses(void **state)
+{
+    (void)state;
+    static unsigned char memory[4096];
+    accel_memory_wrap_options options = {.struct_size = sizeof options};
+    const struct {
+        void *pointer;
+        size_t size;
+    } wrong[] = {{NULL, 100}, {memory, 0}, {memory, SIZE_MAX}, {(void *)-8, 100}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        FAILS(accel_memory_wrap(device, wrong[i].pointer, wrong[i].size, NULL),
+              ACCEL_ERROR_INVALID_ARGUMENT, "accel_memory_wrap");
+    options.kind = (accel_memory_kind)9;
+    FAILS(accel_memory_wrap(device, memory, 100, &options), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_memory_wrap");
+    options.kind = ACCEL_MEMORY_KIND_PINNED;
+    OK(accel_stream_default(test_cpu_device(1), &options.stream));
+    FAILS(accel_memory_wrap(device, memory, 100, &options), ACCEL_ERROR_MISMATCH,
+          "accel_memory_wrap");
+    options.stream = NULL;
+    OK(accel_memory_wrap(device, memory + 1000, 100, &options));
+    assert_int_equal(ask(memory + 1000).kind, ACCEL_MEMORY_KIND_PINNED);
+    static const size_t overlapping[][2] = {{0, 4096}, {1000, 100}, {999, 2},
+                                            {1099, 1}, {1050, 10},  {900, 101}};
+    for (size_t i = 0; i < sizeof overlapping / sizeof overlapping[0]; i++)
+        FAILS(accel_memory_wrap(device, memory + overlapping[i][0], overlapping[i][1], NULL),
+              ACCEL_ERROR_INVALID_ARGUMENT, "accel_memory_wrap");
+    OK(accel_memory_wrap(device, memory + 900, 100, NULL));
+    OK(accel_memory_wrap(device, memory + 1100, 1, NULL));
+    OK(accel_memory_free(memory + 1000));
+    OK(accel_memory_free(memory + 900));
+    OK(accel_memory_free(memory + 1100));
+    void *own = NULL;
+    OK(accel_memory_alloc(NULL, 100, NULL, &own));
+    FAILS(accel_memory_wrap(device, (char *)own + 50, 10, NULL), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_memory_wrap");
+    OK(accel_memory_free(own));
+}
+
+enum { THREADS = 4, ROUNDS = 500 };
+
+static int wrap_often(void)
+{
+    static _Thread_local unsigned char memory[3000];
+    owner self = {0};
+    const accel_memory_wrap_options options = options_of(&self);
+    for (int i = 0; i < ROUNDS; i++) {
+        unsigned char *begin = memory + i % 1000;
+        CHECK_QUIET(accel_memory_wrap(device, begin, 1500, &options) == ACCEL_OK);
+        CHECK_QUIET(accel_record_stream(begin + 3, NULL) == ACCEL_OK);
+        CHECK_QUIET(accel_memory_free(begin) == ACCEL_OK);
+        while (self.calls != i + 1)
+            CHECK_QUIET(accel_synchronize(device) == ACCEL_OK);
+    }
+    return 0;
+}
+
+static void *wrap_body(void *user)
+{
+    (void)user;
+    return (void *)(intptr_t)wrap_often();
+}
+
+static void test_wrap_in_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, wrap_body, NULL), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *result = NULL;
+        pthread_join(threads[i], &result);
+        assert_null(result);
+    }
+}
+
+static int load(void **state)
+{
+    (void)state;
+    device = test_cpu_device(0);
+    return test_kernels_load(device, &kernels) != ACCEL_OK;
+}
+
+static int unload(void **state)
+{
+    (void)state;
+    test_kernels_unload(&kernels);
+    return 0;
+}
+
+int main(void)
+{
+    test_environment(2);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pool_of_options),
+        cmocka_unit_test(test_scope),
+        cmocka_unit_test(test_wrong_uses),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_wrap_waits_for_streams),
+        cmocka_unit_test(test_wrap_refuses),
+        cmocka_unit_test(test_wrap_in_threads),
+    };
+    return cmocka_run_group_tests(tests, load, unload);
+}
