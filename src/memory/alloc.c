@@ -20,12 +20,19 @@
 
 static const char alloc_function[] = "accel_memory_alloc";
 
-/* Whether the thread's cache may do without the long way: the settings are plain ones, and the history is
- * off. */
+/* Whether the thread's cache may do without the long way: the settings are plain ones. */
 static inline bool is_plain(const accel__cache *cache)
 {
-    return cache->config == atomic_load_explicit(&accel__config_current, memory_order_relaxed) &&
-           !accel__history_is_on();
+    return cache->config == atomic_load_explicit(&accel__config_current, memory_order_relaxed);
+}
+
+/* The block is about to be the program's. */
+static inline void note_allocated(accel__block *block)
+{
+    if (accel__history_is_on())
+        accel__history_allocated(block);
+    else
+        atomic_store_explicit(&block->history, 0, memory_order_relaxed);
 }
 
 static inline size_t list_of(size_t size)
@@ -71,7 +78,10 @@ static inline accel__block *alloc_at_hand(accel_stream *stream, size_t size)
     accel__drawer *drawer = cache->drawers[accel__cache_place(stream)];
     if (drawer == NULL || drawer->stream != stream || drawer->stream_id != stream->id)
         return NULL;
-    return take(cache, drawer, size);
+    accel__block *block = take(cache, drawer, size);
+    if (__builtin_expect(block != NULL, true))
+        note_allocated(block);
+    return block;
 }
 
 /* ---- allocating: the long way ---- */
@@ -153,10 +163,7 @@ static void hand_out(accel__block *block, size_t size, accel__share *share)
     block->is_cacheable = kind == ACCEL__BLOCK_SMALL && block->size <= ACCEL__SMALL_SIZE &&
                           block->lane->heap->options.pool == NULL;
     accel__range_set_size(&block->range, size);
-    if (accel__history_is_on())
-        accel__history_allocated(block);
-    else
-        atomic_store_explicit(&block->history, 0, memory_order_relaxed);
+    note_allocated(block);
     accel__statistics_allocated(accel__statistics_peek(device), accel__share_shard(share), kind,
                                 block->size, size);
     if (block->size >= accel__config_get()->max_split_size)
@@ -265,6 +272,8 @@ static inline bool put(accel__cache *cache, accel__drawer *drawer, accel__block 
     const size_t cached = atomic_load_explicit(&share->cached_bytes, memory_order_relaxed) + size;
     const bool fits = cached <= cache->limit && claim(block, ACCEL__RANGE_CACHED, cache->is_shared);
     if (__builtin_expect(fits, true)) {
+        if (accel__history_is_on()) /* once it is claimed, and before anybody else can have it */
+            accel__history_freed(block, true);
         atomic_store_explicit(&share->cached_bytes, cached, memory_order_relaxed);
         block->bin_after = drawer->sizes[list];
         drawer->sizes[list] = block;
@@ -356,7 +365,7 @@ static accel_status free_block(accel__block *block)
 {
     uint32_t live = ACCEL__RANGE_LIVE;
     const bool is_inherited = !accel__generation_is(block->lane->heap->generation);
-    if (!is_inherited && block->uses == NULL && !accel__history_is_on()) {
+    if (!is_inherited && block->uses == NULL) {
         accel__drawer *drawer = make_room(block);
         if (drawer != NULL && accel__range_state_of(&block->range) == ACCEL__RANGE_LIVE &&
             put(accel__cache_mine, drawer, block))
