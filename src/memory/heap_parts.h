@@ -96,6 +96,9 @@ void accel__lanes_refresh(accel__heap *heap, const accel__lane *own);
 accel__block *accel__lanes_adopt(accel__lane *lane, size_t rounded, size_t alignment,
                                  bool dedicated);
 
+/* Merges neighbours of different lanes that their streams have passed, in the large kind. */
+void accel__lanes_merge(accel__heap *heap);
+
 /* Retires what lanes of the heap can be. Without the lock. */
 void accel__lanes_sweep(accel__heap *heap);
 

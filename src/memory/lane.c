@@ -42,7 +42,10 @@ static accel__lane *find_retired(accel__heap *heap)
 /* With the lock held: makes the lane the stream's. */
 static void open_lane(accel__lane *lane, accel_stream *stream)
 {
+    static _Atomic(uint64_t) last_key;
     accel__stream_hold(stream);
+    lane->key = atomic_fetch_add(&last_key, 1) + 1;
+    lane->place = accel__lane_place(stream);
     lane->is_closing = false;
     lane->epoch = lane->passed = 1; /* stamp 0: passed from the start */
     lane->marked = 0;
@@ -253,6 +256,27 @@ static accel__block *merge_across(accel__lane *lane, accel__block_kind kind, con
         }
     }
     return NULL;
+}
+
+static bool is_passed(const accel__block *block)
+{
+    return block != NULL && block->is_free && accel__block_is_passed(block);
+}
+
+void accel__lanes_merge(accel__heap *heap)
+{
+    for (const accel__segment *s = heap->kinds[ACCEL__BLOCK_LARGE].segments; s != NULL; s = s->next)
+        for (accel__block *block = s->first; block != NULL; block = block->after) {
+            if (!is_passed(block) || !is_passed(block->after))
+                continue;
+            accel__heap_unbin(block);
+            while (is_passed(block->after)) {
+                accel__heap_unbin(block->after);
+                accel__heap_absorb(block, block->after);
+            }
+            block->stamp = 0;
+            accel__heap_bin(block);
+        }
 }
 
 static accel__block *adopt(accel__lane *lane, accel__block_kind kind, const wish *wanted)

@@ -77,6 +77,7 @@ size_t accel__shrink(accel__heap *heap, size_t wanted)
         return 0;
     accel__lanes_refresh(heap, NULL);
     accel__heap_lock(heap);
+    accel__lanes_merge(heap); /* a page may lie in blocks of several */
     while (bytes < wanted) {
         accel__block *block = find(heap);
         accel__block *hole = block != NULL ? cut_out(block) : NULL;
@@ -84,6 +85,7 @@ size_t accel__shrink(accel__heap *heap, size_t wanted)
             break;
         const size_t size = hole->size;
         accel__policy_stole(heap);
+        accel__heap_tell_splits(heap);
         accel__heap_unlock(heap);
         table->decommit(heap->device->native, (void *)accel__range_begin(&hole->range), size);
         accel__limit_give(heap->device, size);
@@ -91,6 +93,7 @@ size_t accel__shrink(accel__heap *heap, size_t wanted)
         accel__heap_lock(heap);
         accel__hole_open(hole);
     }
+    accel__heap_tell_splits(heap);
     accel__heap_unlock(heap);
     return bytes;
 }
