@@ -6,7 +6,7 @@
 
 #include "memory/host_class.h"
 
-enum { MIB = 1024 * 1024, SLOTS = 200, STREAMS = 3, STEPS = 30000 };
+enum { MIB = 1024 * 1024, SLOTS = 200, STREAMS = 3, STEPS = 12000 };
 
 static accel_device device;
 static uint32_t seed = 12345;

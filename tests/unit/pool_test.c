@@ -412,7 +412,7 @@ static void test_faults(void **state)
     }
 }
 
-enum { THREADS = 4, ROUNDS = 100 };
+enum { THREADS = 4, ROUNDS = 40 };
 
 static source shared_source;
 static accel_memory_pool *shared_pool;
