@@ -1,12 +1,14 @@
 /* report.c: see report.h. */
 #include "memory/report.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <accel/allocator.h>
 
+#include "base/allocate.h"
 #include "base/error.h"
 #include "core/device.h"
 #include "core/options.h"
@@ -15,7 +17,12 @@
 #include "memory/pressure.h"
 #include "memory/statistics.h"
 
-static _Thread_local accel_out_of_memory_report last; /* struct_size 0: there was none */
+/* The thread's last report; NULL: there was none. Not in the thread-local storage itself: that of a
+ * library that is opened at run time must be small. Freed by the key when the thread ends. */
+static _Thread_local accel_out_of_memory_report *last;
+static pthread_key_t last_key;
+static pthread_once_t last_once = PTHREAD_ONCE_INIT;
+static bool last_is_possible;
 
 /* ---- figures ---- */
 
@@ -163,6 +170,31 @@ static accel_status record(const accel_out_of_memory_report *report, const accel
                               has_vendor ? driver.vendor_message : NULL, "%s", report->text);
 }
 
+static void forget_last(void *report)
+{
+    accel__deallocate(report);
+    last = NULL;
+}
+
+static void make_last_key(void)
+{
+    last_is_possible = pthread_key_create(&last_key, forget_last) == 0;
+}
+
+/* Where there is no host memory for it, the thread has no report. */
+static void keep_last(const accel_out_of_memory_report *report)
+{
+    pthread_once(&last_once, make_last_key);
+    if (last == NULL && last_is_possible)
+        last = accel__allocate(sizeof *last);
+    if (last != NULL && pthread_setspecific(last_key, last) != 0) {
+        accel__deallocate(last);
+        last = NULL;
+    }
+    if (last != NULL)
+        *last = *report;
+}
+
 accel_status accel__report_out_of_memory(accel__heap *heap, size_t asked, size_t rounded,
                                          size_t wanted, bool limit_forbade)
 {
@@ -182,7 +214,7 @@ accel_status accel__report_out_of_memory(accel__heap *heap, size_t asked, size_t
     if (accel__history_is_on())
         accel__history_segment(ACCEL__HISTORY_OOM, device, report.free, rounded, 0,
                                heap->options.id);
-    last = report;
+    keep_last(&report);
     const accel_status status = record(&report, device);
     accel__error_record failure;
     accel__error_save(&failure);
@@ -194,8 +226,8 @@ accel_status accel__report_out_of_memory(accel__heap *heap, size_t asked, size_t
 accel_status accel_allocator_get_out_of_memory_report(accel_out_of_memory_report *out_report)
 {
     const accel_status status = accel__out_check(out_report, __func__);
-    if (status == ACCEL_OK && last.struct_size != 0)
-        accel__out_write(out_report, &last, sizeof last);
+    if (status == ACCEL_OK && last != NULL)
+        accel__out_write(out_report, last, sizeof *last);
     else if (status == ACCEL_OK)
         accel__out_clear(out_report);
     return status;
