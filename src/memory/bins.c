@@ -1,6 +1,8 @@
 /* bins.c: see bins.h. */
 #include "memory/bins.h"
 
+#include "memory/segment.h"
+
 typedef struct place {
     unsigned octave;
     unsigned step;
@@ -70,12 +72,15 @@ static inline bool next_class(const accel__bins *bins, place from, place *out_pl
     return true;
 }
 
-/* Smaller, or as small and lower. */
+/* Smaller; or as small, and in an older segment, or lower in the same. Older segments fill up and newer ones
+ * become free as wholes; addresses would say nothing, as systems hand them out downwards or at random. */
 static inline bool is_better(const accel__block *block, const accel__block *best)
 {
-    return block->size < best->size ||
-           (block->size == best->size &&
-            accel__range_begin(&block->range) < accel__range_begin(&best->range));
+    if (block->size != best->size)
+        return block->size < best->size;
+    if (block->segment->number != best->segment->number)
+        return block->segment->number < best->segment->number;
+    return accel__range_begin(&block->range) < accel__range_begin(&best->range);
 }
 
 accel__block *accel__bins_fit(const accel__bins *bins, size_t size)

@@ -51,6 +51,8 @@ void accel__segment_link(accel__segment *segment)
         kind->segments->previous = segment;
     kind->segments = segment;
     kind->reserved += segment->mapped;
+    segment->number = segment->host != NULL ? segment->host->segment->number
+                                            : ++heap->segment_number;
     if (accel__heap_reserved(heap) > heap->peak_reserved)
         heap->peak_reserved = accel__heap_reserved(heap);
 }

@@ -37,12 +37,15 @@ typedef struct accel__segment {
     accel__block *holes; /* growable: those, by address, but for claimed ones (by bin_after) */
     uint32_t history;    /* id of the stack at its making, or last growth */
     uint64_t stream;     /* id of the stream it was made for */
+    uint64_t number;     /* how many the heap had made before, and this one; a slab's: its host's */
 } accel__segment;
 
 typedef struct accel__lane {
     accel__heap *heap;
     accel_stream *stream;     /* held; NULL once the lane is retired */
     uint64_t id;              /* of the stream: no other stream of the process ever has it */
+    uint64_t key;             /* no other use of a lane, this one or another, ever has it */
+    size_t place;             /* of a thread's drawer for it: accel__lane_place */
     struct accel__lane *next; /* in the heap's list, which only grows */
     bool is_closing;          /* the program gave the stream up */
     size_t busy_count;        /* blocks of it that are not in the bins */
@@ -56,6 +59,14 @@ typedef struct accel__lane {
 
     accel__bins bins[2]; /* by kind */
 } accel__lane;
+
+enum { ACCEL__LANE_PLACES_LOG2 = 6, ACCEL__LANE_PLACES = 1 << ACCEL__LANE_PLACES_LOG2 };
+
+static inline size_t accel__lane_place(const accel_stream *stream)
+{
+    return (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15) >>
+           (64 - ACCEL__LANE_PLACES_LOG2);
+}
 
 /* What a pool asks for, and where its memory comes from. */
 typedef struct accel__heap_options {
@@ -95,8 +106,9 @@ struct accel__heap {
     accel__block_store blocks;
     struct accel__statistics *statistics; /* of the device */
     uint64_t searches;
-    size_t busy_count; /* blocks that are not in the bins */
-    size_t peak_live;  /* bytes that were not in the bins */
+    uint64_t segment_number; /* the newest segment's */
+    size_t busy_count;       /* blocks that are not in the bins */
+    size_t peak_live;        /* bytes that were not in the bins */
     size_t peak_reserved;
     uint64_t steals_at; /* `searches` when the tokens were counted last (policy.c) */
     uint64_t steal_spent;
