@@ -109,8 +109,9 @@ typedef struct accel_backend_discovery {
 /* ---- mandatory: device ---- */
 
 typedef struct accel_backend_device_group {
-    accel_status (*open)(int32_t index, accel_native_device **out_device); /* once per device */
-    void (*close)(accel_native_device *device); /* all its objects were destroyed */
+    /* Once per device, which stays open until the process ends: what the program has of it outlives
+     * accel_shutdown. */
+    accel_status (*open)(int32_t index, accel_native_device **out_device);
     /* Before `open` too where the capability's survives_fork is set. */
     accel_status (*memory_info)(int32_t index, size_t *out_free, size_t *out_total);
 } accel_backend_device_group;

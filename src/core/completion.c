@@ -24,7 +24,6 @@ static const member mandatory[] = {
     MEMBER(discovery.start),
     MEMBER(discovery.stop),
     MEMBER(device.open),
-    MEMBER(device.close),
     MEMBER(device.memory_info),
     MEMBER(memory.alloc),
     MEMBER(memory.free),

@@ -137,12 +137,6 @@ static accel_status open_device(int32_t index, accel_native_device **out_device)
     return ACCEL_OK;
 }
 
-static void close_device(accel_native_device *closed)
-{
-    count(MOCK_CLOSE, "mockClose");
-    unmake(closed);
-}
-
 static accel_status memory_info(int32_t index, size_t *out_free, size_t *out_total)
 {
     (void)index;
@@ -496,7 +490,7 @@ accel_backend_table mock_table(void)
         .rank = ACCEL_BACKEND_RANK_CPU + 10,
         .local = {probe, describe, capability},
         .discovery = {start, stop},
-        .device = {open_device, close_device, memory_info},
+        .device = {open_device, memory_info},
         .memory = {alloc, free_memory, enqueue_copy, enqueue_fill},
         .stream = {stream_create, stream_destroy, stream_query, stream_synchronize},
         .event = {event_create, event_destroy, event_record, event_query, event_synchronize,

@@ -15,7 +15,6 @@ typedef enum mock_call {
     MOCK_DESCRIBE,
     MOCK_CAPABILITY,
     MOCK_OPEN,
-    MOCK_CLOSE,
     MOCK_MEMORY_INFO,
     MOCK_ALLOC,
     MOCK_FREE,

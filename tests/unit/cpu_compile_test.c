@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backends/cpu/device.h"
 #include "backends/cpu/features.h"
 #include "backends/cpu/module.h"
 #include "platform/library.h"
@@ -550,7 +551,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    accel__backend_cpu()->device.close(device);
+    accel__cpu_device_unreference(device);
     accel__backend_cpu()->discovery.stop();
     return own_directory_end() ? 0 : 1;
 }

@@ -188,7 +188,7 @@ static void wait_across_devices(void **state)
     assert_int_equal(atomic_load(&ran), 1);
     cpu.table->event.destroy(event);
     cpu.table->stream.destroy(stream);
-    cpu.table->device.close(second);
+    accel__cpu_device_unreference(second);
 }
 
 static void objects_may_go_while_pending(void **state)

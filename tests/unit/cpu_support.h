@@ -19,6 +19,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "backends/cpu/device.h"
+
 const accel_backend_table *accel__backend_cpu(void);
 
 typedef struct cpu_fixture {
@@ -38,7 +40,7 @@ static inline void cpu_open(cpu_fixture *cpu)
 static inline void cpu_close(cpu_fixture *cpu)
 {
     cpu->table->stream.destroy(cpu->stream);
-    cpu->table->device.close(cpu->device);
+    accel__cpu_device_unreference(cpu->device);
     cpu->table->discovery.stop();
 }
 

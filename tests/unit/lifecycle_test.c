@@ -384,9 +384,36 @@ static int add_mock(void **state)
     return accel__registry_add(&table, &number) != ACCEL_OK || start_over(state) != 0;
 }
 
+/* Streams, memory and the devices below them outlive a shutdown: nothing is opened or made again. */
+static void test_shutdown_leaves_devices_open(void **state)
+{
+    (void)state;
+    accel_stream *stream = NULL;
+    accel_stream *usual = NULL;
+    void *memory = NULL;
+    OK(accel_stream_create(device(2), NULL, &stream));
+    OK(accel_stream_default(device(2), &usual));
+    OK(accel_memory_alloc(usual, 64, NULL, &memory));
+    const unsigned opened = mock.calls[MOCK_OPEN];
+    const unsigned streams = mock.calls[MOCK_STREAM_CREATE];
+    for (int round = 1; round <= 3; round++) {
+        const unsigned stops = mock.calls[MOCK_STOP];
+        OK(accel_shutdown());
+        assert_true(mock.calls[MOCK_STOP] > stops);
+        OK(accel_fill(memory, "", 1, 64, stream));
+        OK(accel_fill(memory, "", 1, 64, usual));
+        OK(accel_synchronize(device(2)));
+    }
+    assert_int_equal(mock.calls[MOCK_OPEN], opened);
+    assert_int_equal(mock.calls[MOCK_STREAM_CREATE], streams);
+    OK(accel_memory_free(memory));
+    accel_stream_release(stream);
+}
+
 int main(void)
 {
     test_environment(1);
+    setenv("ACCEL_ALLOC_CONF", "caching:False", 1); /* the mock counts the driver's calls */
 #define FRESH(name) cmocka_unit_test_setup(name, start_over)
     const struct CMUnitTest tests[] = {
         FRESH(test_questions_do_not_start),
@@ -399,6 +426,7 @@ int main(void)
         FRESH(test_a_long_queue_of_seeds_stays_short),
         FRESH(test_device_one_alone_is_opened),
         FRESH(test_a_failed_open_is_tried_again),
+        FRESH(test_shutdown_leaves_devices_open),
         FRESH(test_sixteen_threads_open_a_device_once),
         FRESH(test_two_hundred_devices),
     };

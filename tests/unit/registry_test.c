@@ -51,7 +51,6 @@ static void test_each_mandatory_function(void **state)
     WITHOUT(discovery.start);
     WITHOUT(discovery.stop);
     WITHOUT(device.open);
-    WITHOUT(device.close);
     WITHOUT(device.memory_info);
     WITHOUT(memory.alloc);
     WITHOUT(memory.free);

@@ -37,7 +37,6 @@ static const accel_backend_table table = {
               .capability = accel__cpu_capability},
     .discovery = {.start = start, .stop = accel__cpu_pool_stop},
     .device = {.open = accel__cpu_open,
-               .close = accel__cpu_close,
                .memory_info = accel__cpu_memory_info},
     .memory = {.alloc = accel__cpu_memory_alloc,
                .free = accel__cpu_memory_free,

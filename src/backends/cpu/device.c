@@ -125,11 +125,6 @@ void accel__cpu_device_unreference(accel_native_device *device)
         accel__deallocate(device);
 }
 
-void accel__cpu_close(accel_native_device *device)
-{
-    accel__cpu_device_unreference(device);
-}
-
 void accel__cpu_device_add(accel_native_device *device, accel__cpu_queue *queue)
 {
     atomic_fetch_add_explicit(&device->references, 1, memory_order_relaxed);

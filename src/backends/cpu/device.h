@@ -28,7 +28,6 @@ accel_status accel__cpu_describe(int32_t index, accel_device_info *out_info);
 accel_status accel__cpu_capability(int32_t index, accel_device_capability *out_capability);
 accel_status accel__cpu_priority_range(int32_t index, int32_t *out_lowest, int32_t *out_highest);
 accel_status accel__cpu_open(int32_t index, accel_native_device **out_device);
-void accel__cpu_close(accel_native_device *device);
 accel_status accel__cpu_memory_info(int32_t index, size_t *out_free, size_t *out_total);
 
 #endif

@@ -29,7 +29,6 @@ static const accel_backend_table table = {
                 .probe = accel__opencl_probe},
     .discovery = {.start = accel__opencl_start, .stop = accel__opencl_stop},
     .device = {.open = accel__opencl_open,
-               .close = accel__opencl_close,
                .memory_info = accel__opencl_memory_info},
     .memory = {.alloc = accel__opencl_memory_alloc,
                .free = accel__opencl_memory_free,

@@ -35,16 +35,6 @@ accel_status accel__opencl_open(int32_t index, accel_native_device **out_device)
     return ACCEL_OK;
 }
 
-void accel__opencl_close(accel_native_device *native)
-{
-    accel__opencl_device *device = (accel__opencl_device *)native;
-    accel__opencl_entry_get(device->index)->device = NULL;
-    device->api->clReleaseCommandQueue(device->service);
-    accel__deallocate(device->memory.ranges);
-    accel__deallocate(device->pinned.ranges);
-    accel__deallocate(device);
-}
-
 /* OpenCL does not tell what other processes have taken: free is what this one has not. */
 accel_status accel__opencl_memory_info(int32_t index, size_t *out_free, size_t *out_total)
 {

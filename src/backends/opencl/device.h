@@ -33,7 +33,6 @@ typedef struct accel__opencl_device {
 } accel__opencl_device;
 
 accel_status accel__opencl_open(int32_t index, accel_native_device **out_device);
-void accel__opencl_close(accel_native_device *device);
 accel_status accel__opencl_memory_info(int32_t index, size_t *out_free, size_t *out_total);
 accel_status accel__opencl_priority_range(int32_t index, int32_t *out_lowest, int32_t *out_highest);
 
