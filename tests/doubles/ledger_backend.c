@@ -57,6 +57,8 @@ static bool take(size_t size)
     if (size > ledger.capacity || ledger.used > ledger.capacity - size)
         return false;
     ledger.used += size;
+    ledger.given++;
+    ledger.given_bytes += size;
     if (ledger.used > ledger.peak)
         ledger.peak = atomic_load(&ledger.used);
     return true;
@@ -92,6 +94,7 @@ static accel_status ledger_alloc(accel_native_device *device, size_t size, size_
         made->next = *bucket;
         *bucket = made;
         ledger.allocations++;
+        ledger.made++;
         *out_pointer = (void *)made->begin;
     }
     pthread_mutex_unlock(&mutex);
@@ -110,6 +113,7 @@ static void ledger_free(accel_native_device *device, void *pointer)
     if (found != NULL) {
         *link = found->next;
         ledger.used -= found->size;
+        ledger.taken++;
         ledger.allocations--;
         free(found);
     } else {
@@ -221,6 +225,7 @@ static void ledger_decommit(accel_native_device *device, void *address, size_t s
     if (pages != NULL) {
         memset(pages, 0, size / PAGE);
         ledger.used -= size;
+        ledger.taken++;
     }
     pthread_mutex_unlock(&mutex);
 }

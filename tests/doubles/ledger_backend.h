@@ -14,6 +14,10 @@ typedef struct ledger_control {
     _Atomic(size_t) reserved;      /* bytes of addresses */
     _Atomic(unsigned) allocations; /* that live now */
     _Atomic(unsigned) calls; /* that give or take memory: allocations, commitments and their ends */
+    _Atomic(uint64_t) given; /* calls that gave memory, … */
+    _Atomic(uint64_t) given_bytes; /* … and its bytes */
+    _Atomic(uint64_t) taken;       /* calls that took it back */
+    _Atomic(uint64_t) made;        /* of the ones that gave it: allocations */
     _Atomic(unsigned)
         fail_after; /* the call of that number from now on that can fail fails; 0: none */
     _Atomic(unsigned) mistakes; /* calls that no caller may make: what is wrong is printed */

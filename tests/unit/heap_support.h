@@ -60,6 +60,14 @@ static inline void heap_close(heap_fixture *on)
     OK(accel_allocator_set_config(""));
 }
 
+/* Work on the stream, which stays pending where that is held. */
+static inline void heap_hold(accel_stream *stream)
+{
+    static unsigned char target[8];
+    static const unsigned char byte;
+    OK(stream->backend->table.memory.fill(stream->native, target, &byte, 1, sizeof target));
+}
+
 static inline size_t heap_round(size_t size)
 {
     return (size + 511) & ~(size_t)511;

@@ -71,7 +71,8 @@ static void test_small_blocks_lie_in_slabs(void **state)
     accel__heap_put(small);
     accel__heap_put(other);
     heap_check(on.heap);
-    assert_int_equal(on.heap->kinds[ACCEL__BLOCK_SMALL].reserved, MIB); /* the empty one is no more */
+    assert_int_equal(on.heap->kinds[ACCEL__BLOCK_SMALL].reserved,
+                     MIB); /* the empty one is no more */
     accel__heap_put(whole);
     assert_int_equal(on.heap->kinds[ACCEL__BLOCK_SMALL].reserved, 0);
     accel__heap_put(large);
@@ -196,15 +197,6 @@ static void test_holes_are_filled(void **state)
 
 /* ---- streams ---- */
 
-/* Work on the stream that stays pending until mock_release_all. */
-static void hold(accel_stream *stream)
-{
-    static unsigned char byte;
-    const accel_backend_table *table = &stream->backend->table;
-    static unsigned char target[8];
-    OK(table->memory.fill(stream->native, target, &byte, 1, sizeof target));
-}
-
 static accel_stream *held_stream(accel_device device)
 {
     accel_stream *stream = NULL;
@@ -249,7 +241,7 @@ static void test_busy_streams_keep(void **state)
         accel__lane *lane = heap_lane(&on, busy);
         accel__block *block = heap_get(lane, 100 * MIB);
         const uintptr_t begin = heap_begin(block);
-        hold(busy);
+        heap_hold(busy);
         accel__heap_put(block);
         accel__block *other = heap_get(on.lane, 100 * MIB);
         assert_true(heap_begin(other) >= begin + 100 * MIB || heap_begin(other) < begin);
@@ -278,14 +270,14 @@ static void test_events_lend(void **state)
     accel__block *block = heap_get(lane, 100 * MIB);
     const uintptr_t begin = heap_begin(block);
     accel_stream *first = held_stream(on.device);
-    hold(first);
+    heap_hold(first);
     OK(accel_stream_wait_stream(busy, first));
     accel__heap_put(block);
     accel__block *other = heap_get(on.lane, 100 * MIB); /* asks, and leaves an event */
     assert_int_not_equal(heap_begin(other), begin);
     mock_release_all();
     accel_stream *second = held_stream(on.device);
-    hold(second);
+    heap_hold(second);
     OK(accel_stream_wait_stream(busy, second)); /* busy again, with other work */
     block = heap_get(on.lane, 100 * MIB);
     assert_int_equal(heap_begin(block), begin);
