@@ -52,7 +52,7 @@ static void add_device(report *to, const accel_memory_snapshot *snapshot,
         const accel__snapshot_segment *segment = &snapshot->segments[device->first_segment + i];
         for (size_t k = 0; k < segment->block_count; k++) {
             const accel__snapshot_block *block = &snapshot->blocks[segment->first_block + k];
-            if (block->state == ACCEL__RANGE_LIVE)
+            if (accel__snapshot_state(block) == ACCEL__RANGE_LIVE)
                 to->groups[to->count++] = (group){
                     .device = ACCEL_DEVICE(device->backend->number, device->index),
                     .stack = block->stack,

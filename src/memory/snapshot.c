@@ -25,28 +25,70 @@ static bool has_room(const visit *now)
            now->blocks <= now->snapshot->block_capacity;
 }
 
-/* The block is the heap's neighbourhood, but its state, size and stack are its holder's. */
+/* The block's neighbourhood is the heap's, but its state, size and stack are its holder's. */
 static void copy_block(const accel__block *block, accel__snapshot_segment *segment,
                        accel__snapshot_block *copy)
 {
     const uint32_t state = accel__range_state_of(&block->range);
     const bool is_active = state == ACCEL__RANGE_LIVE || state == ACCEL__RANGE_PENDING;
-    copy->address = accel__range_begin(&block->range);
-    copy->size = block->size;
+    copy->size = block->size | state;
     copy->requested = is_active ? accel__range_size(&block->range) : 0;
     copy->stack = is_active ? atomic_load_explicit(&block->history, memory_order_relaxed) : 0;
-    copy->state = state;
-    segment->size += copy->size;
+    segment->size += block->size;
     segment->requested += copy->requested;
-    segment->allocated += state == ACCEL__RANGE_LIVE ? copy->size : 0;
-    segment->active += is_active ? copy->size : 0;
+    segment->allocated += state == ACCEL__RANGE_LIVE ? block->size : 0;
+    segment->active += is_active ? block->size : 0;
+}
+
+/* Slabs are copied several at a time: a list of blocks that lie anywhere in memory is a row of
+ * cache misses, each of which waits for the one before, but not for those of another list. */
+enum { WALKERS = 8 };
+
+typedef struct walkers {
+    accel__snapshot_segment *segment;
+    int count;
+    const accel__block *at[WALKERS];
+    accel__snapshot_block *to[WALKERS];
+} walkers;
+
+static void walk(walkers *all)
+{
+    for (int busy = all->count; busy > 0;) {
+        busy = 0;
+        for (int i = 0; i < all->count; i++) {
+            const accel__block *block = all->at[i];
+            if (block == NULL)
+                continue;
+            all->at[i] = block->after;
+            __builtin_prefetch(block->after);
+            copy_block(block, all->segment, all->to[i]++);
+            busy++;
+        }
+    }
+    all->count = 0;
+}
+
+static void copy_piece(visit *now, walkers *all, const accel__block *block)
+{
+    const accel__segment *slab = block->slab;
+    const size_t first = now->blocks;
+    now->blocks += slab != NULL ? slab->block_count : 1;
+    if (!has_room(now))
+        return;
+    if (slab == NULL) {
+        copy_block(block, all->segment, &now->snapshot->blocks[first]);
+        return;
+    }
+    all->at[all->count] = slab->first;
+    all->to[all->count++] = &now->snapshot->blocks[first];
+    if (all->count == WALKERS)
+        walk(all);
 }
 
 /* The blocks from `first` on that have memory behind them, as one segment. Returns the first behind. */
 static const accel__block *copy_stretch(visit *now, const accel__segment *from,
                                         const accel__block *first)
 {
-    accel_memory_snapshot *snapshot = now->snapshot;
     const accel__block *block = first;
     accel__snapshot_segment segment = {
         .address = accel__range_begin(&first->range),
@@ -57,24 +99,23 @@ static const accel__block *copy_stretch(visit *now, const accel__segment *from,
         .is_growable = from->is_growable,
         .first_block = now->blocks,
     };
+    walkers all = {.segment = &segment};
     now->segments++;
-    for (; block != NULL && block->is_mapped; block = accel__piece_after(block)) {
-        now->blocks++;
-        if (has_room(now))
-            copy_block(block, &segment, &snapshot->blocks[now->blocks - 1]);
-    }
+    for (; block != NULL && block->is_mapped; block = block->after)
+        copy_piece(now, &all, block);
+    walk(&all);
     segment.block_count = now->blocks - segment.first_block;
     if (has_room(now))
-        snapshot->segments[now->segments - 1] = segment;
+        now->snapshot->segments[now->segments - 1] = segment;
     return block;
 }
 
 static void copy_segment(const accel__segment *segment, void *user)
 {
     visit *now = user;
-    const accel__block *block = accel__piece_first(segment);
+    const accel__block *block = segment->first;
     while (block != NULL)
-        block = block->is_mapped ? copy_stretch(now, segment, block) : accel__piece_after(block);
+        block = block->is_mapped ? copy_stretch(now, segment, block) : block->after;
 }
 
 /* Room for so many more. */

@@ -10,13 +10,22 @@
 #include "memory/segment.h"
 #include "memory/symbols.h"
 
+/* Small, as there are many. A block begins where the one before it in the segment ends. */
 typedef struct accel__snapshot_block {
-    uint64_t address;
-    uint64_t size;
+    uint64_t size; /* whole, and the state (accel__range_state) in the bits that a size leaves 0 */
     uint64_t requested; /* as asked for; 0 where it is not active */
     uint32_t stack;
-    uint32_t state; /* accel__range_state */
 } accel__snapshot_block;
+
+static inline uint64_t accel__snapshot_size(const accel__snapshot_block *block)
+{
+    return block->size & ~(uint64_t)(ACCEL__BLOCK_UNIT - 1);
+}
+
+static inline uint32_t accel__snapshot_state(const accel__snapshot_block *block)
+{
+    return (uint32_t)(block->size & (ACCEL__BLOCK_UNIT - 1));
+}
 
 /* A fixed segment, or one stretch of a growable one that has memory behind it. */
 typedef struct accel__snapshot_segment {

@@ -104,14 +104,15 @@ static void write_frames(writer *to, uint32_t number)
 
 /* ---- segments ---- */
 
-static void write_block(writer *to, const accel__snapshot_block *block)
+static void write_block(writer *to, uint64_t address, const accel__snapshot_block *block)
 {
-    const char *state = block->state == ACCEL__RANGE_LIVE      ? "active_allocated"
-                        : block->state == ACCEL__RANGE_PENDING ? "active_pending_free"
-                                                               : "inactive";
+    const uint32_t code = accel__snapshot_state(block);
+    const char *state = code == ACCEL__RANGE_LIVE      ? "active_allocated"
+                        : code == ACCEL__RANGE_PENDING ? "active_pending_free"
+                                                       : "inactive";
     accel__document_begin_map(&to->document);
-    put_size(to, "address", block->address);
-    put_size(to, "size", block->size);
+    put_size(to, "address", address);
+    put_size(to, "size", accel__snapshot_size(block));
     put_size(to, "requested_size", block->requested);
     put_word(to, "state", state);
     write_frames(to, block->stack);
@@ -120,6 +121,7 @@ static void write_block(writer *to, const accel__snapshot_block *block)
 
 static void write_segment(writer *to, size_t ordinal, const accel__snapshot_segment *segment)
 {
+    uint64_t address = segment->address;
     accel__document_begin_map(&to->document);
     put_size(to, "device", ordinal);
     put_size(to, "address", segment->address);
@@ -133,8 +135,11 @@ static void write_segment(writer *to, size_t ordinal, const accel__snapshot_segm
     put_boolean(to, "is_expandable", segment->is_growable);
     write_frames(to, segment->stack);
     begin_list(to, "blocks");
-    for (size_t i = 0; i < segment->block_count; i++)
-        write_block(to, &to->snapshot->blocks[segment->first_block + i]);
+    for (size_t i = 0; i < segment->block_count; i++) {
+        const accel__snapshot_block *block = &to->snapshot->blocks[segment->first_block + i];
+        write_block(to, address, block);
+        address += accel__snapshot_size(block);
+    }
     end_list(to);
     end_map(to);
 }
