@@ -1,6 +1,7 @@
 /* random_test.c: generators: seeds, offsets, states of one and of all, clones; and that the numbers of
  * each distribution look like it. The numbers themselves are the conformance suite's. */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "support/check.h"
@@ -187,6 +188,61 @@ static void reservations(void **state)
     FAILS(accel_random_reserve(default_of(1), stream, 4, &words), ACCEL_ERROR_MISMATCH,
           "accel_random_reserve");
     accel_generator_release(generator);
+}
+
+enum { THREADS = 4, TURNS = 500 };
+
+static uint64_t taken[THREADS][TURNS];
+static accel_generator *common;
+
+static void *take_turns(void *user)
+{
+    accel_random_reservation words = {.struct_size = sizeof words};
+    accel_stream *stream = NULL;
+    void *memory = NULL;
+    uint64_t *mine = user;
+    if (accel_stream_create(test_cpu_device(0), NULL, &stream) != ACCEL_OK ||
+        accel_memory_alloc(stream, 64, NULL, &memory) != ACCEL_OK)
+        return user;
+    accel_status status = ACCEL_OK;
+    for (int i = 0; status == ACCEL_OK && i < TURNS; i++) {
+        status = accel_random_reserve(common, stream, 5, &words);
+        mine[i] = words.offset;
+        if (status == ACCEL_OK)
+            status = accel_random_normal(memory, ACCEL_DATA_TYPE_F32, 8, common, stream);
+    }
+    const accel_status ended = accel_stream_synchronize(stream);
+    accel_memory_free(memory);
+    accel_stream_release(stream);
+    return status == ACCEL_OK && ended == ACCEL_OK ? NULL : user;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Threads that draw from one generator never get the same words (B102). */
+static void threads(void **state)
+{
+    pthread_t running[THREADS];
+    (void)state;
+    common = make(0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&running[i], NULL, take_turns, taken[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed = NULL;
+        pthread_join(running[i], &failed);
+        assert_null(failed);
+    }
+    assert_true(offset_of(common) == (uint64_t)THREADS * TURNS * 16);
+    uint64_t *all = &taken[0][0];
+    qsort(all, (size_t)THREADS * TURNS, sizeof *all, by_value);
+    for (size_t i = 1; i < (size_t)THREADS * TURNS; i++)
+        assert_true(all[i] >= all[i - 1] + 8);
+    accel_generator_release(common);
 }
 
 /* ---- default generators ---- */
@@ -386,6 +442,7 @@ int main(void)
         cmocka_unit_test(offsets),
         cmocka_unit_test(clones),
         cmocka_unit_test(reservations),
+        cmocka_unit_test(threads),
         cmocka_unit_test(state_in_device_memory),
         cmocka_unit_test(distributions),
         cmocka_unit_test(integers_are_even),
