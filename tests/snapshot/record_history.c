@@ -48,6 +48,7 @@ int main(int argc, char **argv)
     check(accel_record_stream(other, streams[1]), "record_stream");
     check(accel_memory_free(small), "free");
     check(accel_memory_free(other), "free");
+    check(accel_synchronize(device), "synchronize"); /* nothing waits for a stream any more */
     check(accel_memory_snapshot_create(NULL, &snapshot), "snapshot");
     check(accel_memory_snapshot_write(snapshot, argv[1], ACCEL_MEMORY_SNAPSHOT_FORMAT_PICKLE),
           "write");
