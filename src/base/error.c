@@ -7,16 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 512, VENDOR_SIZE = 192, NAME_SIZE = 48 };
+enum { MESSAGE_SIZE = sizeof((accel__error_record *)0)->message };
 
-static _Thread_local struct {
-    accel_status status;
-    int64_t vendor_code;
-    char backend[NAME_SIZE / 2];
-    char function[NAME_SIZE];
-    char message[MESSAGE_SIZE];
-    char vendor_message[VENDOR_SIZE];
-} record;
+static _Thread_local accel__error_record record;
 
 static _Thread_local unsigned muted;
 
@@ -28,6 +21,16 @@ void accel__error_mute(void)
 void accel__error_unmute(void)
 {
     muted--;
+}
+
+void accel__error_save(accel__error_record *out_copy)
+{
+    *out_copy = record;
+}
+
+void accel__error_restore(const accel__error_record *copy)
+{
+    record = *copy;
 }
 
 /* Ends `text` before a UTF-8 sequence that the cut at its end left incomplete. */
@@ -121,7 +124,7 @@ static accel_status status_of_errno(int code)
 
 accel_status accel__fail_errno(int code, const char *function, const char *format, ...)
 {
-    char text[VENDOR_SIZE] = "";
+    char text[sizeof record.vendor_message] = "";
     /* GNU strerror_r may return a static string instead of filling the buffer. */
     const char *system_text = strerror_r(code, text, sizeof text);
     const accel_status status = status_of_errno(code);

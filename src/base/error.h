@@ -30,4 +30,19 @@ accel_status accel__error_met_by(accel_status status, const char *function);
 void accel__error_mute(void);
 void accel__error_unmute(void);
 
+/* What a thread's record holds. */
+typedef struct accel__error_record {
+    accel_status status;
+    int64_t vendor_code;
+    char backend[24];
+    char function[48];
+    char message[512];
+    char vendor_message[192];
+} accel__error_record;
+
+/* For an attempt whose failure another one may make good: the record is saved before, and put back where
+ * that was so. */
+void accel__error_save(accel__error_record *out_copy);
+void accel__error_restore(const accel__error_record *copy);
+
 #endif
