@@ -40,8 +40,9 @@ typedef struct accel_host_memory_statistics {
     accel_host_memory_time host_free_time;
 } accel_host_memory_statistics;
 
-/* accel_host_memory_stats (question): zero before anything was allocated, and in a forked child. Errors:
- * INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL. Any thread. */
+/* accel_host_memory_stats (question): zero before anything was allocated, in a forked child, and for the
+ * current device where there is no accelerator. Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE,
+ * CANNOT_TELL, UNAVAILABLE. Any thread. */
 ACCEL_API accel_status accel_host_memory_stats(accel_device device,
                                                accel_host_memory_statistics *out_statistics);
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "core/options.h"
 #include "memory/host_cache.h"
+#include "memory/question.h"
 
 void accel__host_stat_add(accel_memory_stat *stat, size_t amount)
 {
@@ -36,8 +37,8 @@ static accel_status read(accel_device device, const char *function,
 {
     accel__device *found = NULL;
     *out_figures = (accel_host_memory_statistics){0};
-    const accel_status status = accel__device_resolve(device, function, &found);
-    accel__host_cache *cache = status == ACCEL_OK ? accel__host_cache_peek(found) : NULL;
+    const accel_status status = accel__question_device(device, function, &found);
+    accel__host_cache *cache = found != NULL ? accel__host_cache_peek(found) : NULL;
     if (cache == NULL)
         return status;
     accel__host_lock(cache);
@@ -158,8 +159,8 @@ static accel_status reset(accel_device device, const char *function,
                           void (*change)(accel_host_memory_statistics *figures))
 {
     accel__device *found = NULL;
-    const accel_status status = accel__device_resolve(device, function, &found);
-    accel__host_cache *cache = status == ACCEL_OK ? accel__host_cache_peek(found) : NULL;
+    const accel_status status = accel__question_device(device, function, &found);
+    accel__host_cache *cache = found != NULL ? accel__host_cache_peek(found) : NULL;
     if (cache == NULL)
         return status;
     accel__host_lock(cache);

@@ -3,29 +3,18 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/current.h"
 #include "core/options.h"
 #include "memory/cache.h"
-
-/* The device; NULL with OK: it is the current one, and there is no accelerator at all. */
-static accel_status find_device(accel_device device, const char *function,
-                                accel__device **out_device)
-{
-    *out_device = NULL;
-    if (device.backend == ACCEL_BACKEND_CURRENT) {
-        accel__backend *backend = NULL;
-        const accel_status status = accel__current_backend(function, &backend);
-        if (status != ACCEL_OK || backend == NULL)
-            return status;
-    }
-    return accel__device_resolve(device, function, out_device);
-}
+#include "memory/question.h"
 
 static void read_device(const accel__device *device, accel_memory_statistics *out)
 {
     accel__statistics *statistics = device != NULL ? accel__statistics_peek(device) : NULL;
-    if (statistics != NULL)
+    if (statistics != NULL) {
+        accel__cache_hold_all();
         accel__statistics_read(statistics, out);
+        accel__cache_let_all_go();
+    }
     const size_t most = accel__config_get()->max_split_size;
     out->max_split_size = most == SIZE_MAX ? -1 : (int64_t)most;
 }
@@ -33,7 +22,7 @@ static void read_device(const accel__device *device, accel_memory_statistics *ou
 static accel_status read(accel_device device, const char *function, accel_memory_statistics *out)
 {
     accel__device *found = NULL;
-    const accel_status status = find_device(device, function, &found);
+    const accel_status status = accel__question_device(device, function, &found);
     if (status == ACCEL_OK)
         read_device(found, out);
     return status;
@@ -248,7 +237,7 @@ static accel_status reset(accel_device device, const char *function,
                           void (*reset_one)(accel__statistics *statistics))
 {
     accel__device *found = NULL;
-    const accel_status status = find_device(device, function, &found);
+    const accel_status status = accel__question_device(device, function, &found);
     accel__statistics *statistics = found != NULL ? accel__statistics_peek(found) : NULL;
     if (statistics == NULL)
         return status;
