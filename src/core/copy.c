@@ -179,7 +179,7 @@ static accel_status copy_rows(const accel_backend_copy *copy, accel_stream *stre
 {
     side to = {.name = "destination", .pitch = copy->destination_pitch};
     side from = {.name = "source", .pitch = copy->source_pitch};
-    accel__captured_copy described;
+    accel__captured_copy described = {0};
     accel_status status = accel__check_callback(function);
     if (status == ACCEL_OK)
         status = describe(copy, function, &to, &from);

@@ -45,7 +45,7 @@ static bool is_copy_of(const accel_graph *graph, const accel__captured_copy *cop
 accel_status accel__build_copy(const accel_graph *graph, const accel_backend_copy *copy,
                                const char *function, accel__payload **out_payload)
 {
-    accel__captured_copy described;
+    accel__captured_copy described = {0};
     if (copy->width == 0) {
         *out_payload = accel__payload_make(ACCEL_GRAPH_NODE_KIND_EMPTY);
         return made(graph, function, *out_payload);
@@ -233,7 +233,7 @@ accel_status accel_graph_add_copy_2d(accel_graph *graph, const accel_graph_node 
 {
     const place node = PLACE;
     accel__payload *payload = NULL;
-    accel_backend_copy copy;
+    accel_backend_copy copy = {0};
     accel_status status = begin(graph, &node);
     if (status == ACCEL_OK)
         status = accel__copy_rows_of(destination, destination_pitch, source, source_pitch, width,

@@ -155,10 +155,10 @@ static accel_status add_plan(maker *at, const accel__plan *plan)
 static accel_status add_graph(maker *at, const accel__plan *plan)
 {
     accel__executable *made = at->made;
-    accel_status status = add_parts(at, plan);
     made->spots = accel__allocate_array(plan->count + 1, sizeof *made->spots);
-    if (status == ACCEL_OK && made->spots == NULL)
-        status = no_memory(at);
+    if (made->spots == NULL)
+        return no_memory(at);
+    accel_status status = add_parts(at, plan);
     for (size_t i = 0; status == ACCEL_OK && i < plan->count; i++) {
         accel__payload *payload = plan->nodes[i].payload;
         const uint32_t index = (uint32_t)made->payload_count;

@@ -44,17 +44,14 @@ accel_status accel_graph_get_node_count(accel_graph *graph, uint32_t *out_count)
 }
 
 /* With the graph locked. */
-static accel_status find(const accel_graph *graph, accel_graph_node node, const char *function,
-                         const accel__node **out_node)
+static accel_status check_node(const accel_graph *graph, accel_graph_node node,
+                               const char *function)
 {
     const accel_status status = accel__graph_check_idle(graph, function);
-    if (status != ACCEL_OK)
+    if (status != ACCEL_OK || node < graph->plan.count)
         return status;
-    if (node >= graph->plan.count)
-        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, graph->device->backend->table.name, function,
-                           "there is no node %u: the graph has %zu nodes", node, graph->plan.count);
-    *out_node = &graph->plan.nodes[node];
-    return ACCEL_OK;
+    return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, graph->device->backend->table.name, function,
+                       "there is no node %u: the graph has %zu nodes", node, graph->plan.count);
 }
 
 static void describe(const accel__node *node, accel_graph_node_info *info)
@@ -77,7 +74,6 @@ static void describe(const accel__node *node, accel_graph_node_info *info)
 accel_status accel_graph_get_node_info(accel_graph *graph, accel_graph_node node,
                                        accel_graph_node_info *out_info)
 {
-    const accel__node *found = NULL;
     accel_graph_node_info info = {0};
     accel_status status = accel__out_check(out_info, __func__);
     if (status != ACCEL_OK)
@@ -86,9 +82,9 @@ accel_status accel_graph_get_node_info(accel_graph *graph, accel_graph_node node
     status = accel__graph_lock(graph, __func__);
     if (status != ACCEL_OK)
         return status;
-    status = find(graph, node, __func__, &found);
+    status = check_node(graph, node, __func__);
     if (status == ACCEL_OK) {
-        describe(found, &info);
+        describe(&graph->plan.nodes[node], &info);
         accel__out_write(out_info, &info, sizeof info);
     }
     return accel__graph_unlock(graph, status);
@@ -98,7 +94,6 @@ accel_status accel_graph_get_dependencies(accel_graph *graph, accel_graph_node n
                                           accel_graph_node *out_dependencies, uint32_t capacity,
                                           uint32_t *out_needed)
 {
-    const accel__node *found = NULL;
     if (out_needed != NULL)
         *out_needed = 0;
     if (out_dependencies == NULL && capacity != 0)
@@ -106,10 +101,13 @@ accel_status accel_graph_get_dependencies(accel_graph *graph, accel_graph_node n
     accel_status status = accel__graph_lock(graph, __func__);
     if (status != ACCEL_OK)
         return status;
-    status = find(graph, node, __func__, &found);
-    for (uint32_t i = 0; status == ACCEL_OK && i < found->dependency_count && i < capacity; i++)
+    status = check_node(graph, node, __func__);
+    if (status != ACCEL_OK)
+        return accel__graph_unlock(graph, status);
+    const accel__node *found = &graph->plan.nodes[node];
+    for (uint32_t i = 0; i < found->dependency_count && i < capacity; i++)
         out_dependencies[i] = accel__node_dependencies(&graph->plan, found)[i];
-    if (status == ACCEL_OK && out_needed != NULL)
+    if (out_needed != NULL)
         *out_needed = found->dependency_count;
     return accel__graph_unlock(graph, status);
 }

@@ -116,7 +116,7 @@ static accel_status add_node(accel__graph_capture *capture, accel_stream *stream
     if (status == ACCEL_OK && here == NULL)
         status = accel__fail(ACCEL_ERROR_CAPTURE, accel__capture_backend(capture), function,
                              "the stream left the capture during the call");
-    if (status != ACCEL_OK) {
+    if (status != ACCEL_OK || here == NULL) {
         accel__payload_release(payload);
         return status;
     }
@@ -267,7 +267,7 @@ static accel_status wait(accel__graph_capture *capture, accel_stream *stream, ac
     if (status != ACCEL_OK || behind == NULL)
         return status;
     status = join(capture, stream, function, &here);
-    if (status != ACCEL_OK)
+    if (status != ACCEL_OK || here == NULL)
         return status;
     return front_add(&here->front, &behind->front) ? ACCEL_OK
                                                    : accel__record_no_memory(capture, function);

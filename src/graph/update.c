@@ -72,9 +72,9 @@ accel_status accel_graph_update_kernel(accel_graph *graph, accel_graph_node node
 {
     accel_kernel *kernel = NULL;
     accel__payload *payload = NULL;
-    accel_launch_shape before;
+    accel_launch_shape before = {0};
     accel_status status = find_kernel(graph, node, __func__, &kernel, &before);
-    if (status != ACCEL_OK)
+    if (status != ACCEL_OK || kernel == NULL)
         return status;
     status = accel__build_kernel(graph, kernel, shape != NULL ? shape : &before, args, arg_count,
                                  __func__, &payload);
@@ -108,7 +108,7 @@ accel_status accel_graph_update_copy_2d(accel_graph *graph, accel_graph_node nod
                                         size_t height)
 {
     accel__payload *payload = NULL;
-    accel_backend_copy copy;
+    accel_backend_copy copy = {0};
     accel_status status = accel__graph_check(graph, __func__);
     if (status == ACCEL_OK && (width == 0 || height == 0))
         status = fail_nothing(__func__);
