@@ -18,7 +18,7 @@
 #include "core/options.h"
 #include "memory/segment.h"
 #include "memory/stack.h"
-#include "platform/clock.h"
+#include "platform/ticks.h"
 
 /* The word: 1 | context << 1 | unwinder << 3 | (frames - 1) << 4 | keeps events << 10 |
  * skipped actions << 11 | period << 32. */
@@ -43,15 +43,19 @@ static accel__mutex settings_mutex;
 static uint64_t period;
 static _Atomic(uint32_t) word_generation; /* of the process that last turned the history on */
 static _Atomic(size_t) max_entries;
+/* When the period began; nanoseconds from the monotonic clock to the time since 1970. */
+static _Atomic(uint64_t) begin_ticks;
+static _Atomic(uint64_t) begin_ns;
 static _Atomic(uint64_t) clock_offset;
 
 typedef struct ring {
     accel__mutex mutex; /* guards the rest. A leaf: taken under a heap's mutex, too */
     uint64_t word;      /* that its events were noted under */
     size_t max;
+    size_t count; /* entries that are held */
+    size_t next;  /* the place of the next one: the oldest's, once the ring is full */
     uint64_t total;
-    uint64_t kept; /* entries written; less than total where memory was missing */
-    uint64_t last_ns;
+    uint64_t last_time;            /* ticks */
     accel__history_entry **chunks; /* NULL from `chunk_count` on */
     size_t chunk_count;
     size_t chunk_capacity;
@@ -119,14 +123,8 @@ static ring *make_ring(const accel__device *device)
     return made;
 }
 
-static size_t held_count(const ring *of)
+static accel__history_entry *entry_at(const ring *of, size_t place)
 {
-    return of->kept < of->max ? (size_t)of->kept : of->max;
-}
-
-static accel__history_entry *entry_at(const ring *of, uint64_t number)
-{
-    const size_t place = (size_t)(number % of->max);
     return &of->chunks[place / CHUNK_ENTRIES][place % CHUNK_ENTRIES];
 }
 
@@ -159,11 +157,12 @@ static bool have_chunk(ring *of, size_t place)
 static void append(ring *of, const accel__history_entry *entry)
 {
     of->total++;
-    const size_t place = (size_t)(of->kept % of->max);
-    if (!have_chunk(of, place))
+    if (!have_chunk(of, of->next))
         return;
-    of->chunks[place / CHUNK_ENTRIES][place % CHUNK_ENTRIES] = *entry;
-    of->kept++;
+    *entry_at(of, of->next) = *entry;
+    of->next = of->next + 1 == of->max ? 0 : of->next + 1;
+    if (of->count < of->max)
+        of->count++;
 }
 
 /* A ring for events of `word`; with its mutex. */
@@ -171,9 +170,10 @@ static void begin_period(ring *of, uint64_t word)
 {
     of->word = word;
     of->max = atomic_load_explicit(&max_entries, memory_order_relaxed);
+    of->count = 0;
+    of->next = 0;
     of->total = 0;
-    of->kept = 0;
-    of->last_ns = 0;
+    of->last_time = 0;
 }
 
 /* Puts the entry in, with its actions one after the other. The time of an event that waited for the
@@ -184,14 +184,14 @@ static void note(uint64_t word, const accel__device *device, accel__history_entr
     ring *of = find_ring(device);
     if (of == NULL && (of = make_ring(device)) == NULL)
         return;
-    entry->time_ns = accel__clock_ns();
+    entry->time = accel__ticks();
     accel__mutex_lock(&of->mutex);
     if (atomic_load_explicit(&accel__history_word, memory_order_acquire) == word) {
         if (of->word != word)
             begin_period(of, word);
-        if (entry->time_ns < of->last_ns)
-            entry->time_ns = of->last_ns;
-        of->last_ns = entry->time_ns;
+        if (entry->time < of->last_time)
+            entry->time = of->last_time;
+        of->last_time = entry->time;
         for (int i = 0; i < count; i++) {
             entry->action = (uint32_t)actions[i];
             if (keeps(word, actions[i]))
@@ -273,12 +273,27 @@ uint32_t accel__history_segment(accel__history_action action, const accel__devic
 
 static void copy_out(const ring *of, accel__history_trace *trace)
 {
-    const uint64_t first = of->kept - held_count(of);
-    trace->count = held_count(of);
-    for (size_t i = 0; i < trace->count; i++)
-        trace->entries[i] = *entry_at(of, first + i);
+    size_t place = of->count < of->max ? 0 : of->next;
+    for (size_t i = 0; i < of->count; i++) {
+        trace->entries[i] = *entry_at(of, place);
+        place = place + 1 == of->max ? 0 : place + 1;
+    }
+    trace->count = of->count;
     trace->total = of->total;
-    trace->lost = of->total - trace->count;
+    trace->lost = of->total - of->count;
+}
+
+static void convert_times(accel__history_trace *trace)
+{
+    const accel__ticks_pair before = {
+        .ticks = atomic_load_explicit(&begin_ticks, memory_order_relaxed),
+        .ns = atomic_load_explicit(&begin_ns, memory_order_relaxed),
+    };
+    const accel__ticks_pair after = accel__ticks_now();
+    const uint64_t offset = atomic_load_explicit(&clock_offset, memory_order_relaxed);
+    for (size_t i = 0; i < trace->count; i++)
+        trace->entries[i].time = offset +
+                                 accel__ticks_to_ns(trace->entries[i].time, &before, &after);
 }
 
 bool accel__history_read(const accel__device *device, accel__history_trace *out_trace)
@@ -289,7 +304,7 @@ bool accel__history_read(const accel__device *device, accel__history_trace *out_
     for (size_t capacity = 0; of != NULL && word != 0;) {
         accel__mutex_lock(&of->mutex);
         const bool is_current = of->word == word;
-        const size_t count = is_current ? held_count(of) : 0;
+        const size_t count = is_current ? of->count : 0;
         const bool fits = count <= capacity;
         if (fits && is_current)
             copy_out(of, out_trace);
@@ -302,6 +317,7 @@ bool accel__history_read(const accel__device *device, accel__history_trace *out_
         if (out_trace->entries == NULL)
             return false;
     }
+    convert_times(out_trace);
     return true;
 }
 
@@ -315,11 +331,6 @@ bool accel__history_has(const accel__device *device)
     const bool has = of->word == word && of->total != 0;
     accel__mutex_unlock(&of->mutex);
     return has;
-}
-
-uint64_t accel__history_clock_offset(void)
-{
-    return atomic_load_explicit(&clock_offset, memory_order_relaxed);
 }
 
 /* ---- turning on and off ---- */
@@ -368,11 +379,16 @@ static uint64_t word_of(const accel_memory_history_options *options)
            (uint64_t)options->skip_actions << SKIP_SHIFT | period << PERIOD_SHIFT;
 }
 
-static uint64_t find_clock_offset(void)
+static void begin_time(void)
 {
     struct timespec now;
+    accel__ticks_prepare();
+    const accel__ticks_pair begin = accel__ticks_now();
     clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - accel__clock_ns();
+    const uint64_t since_1970 = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    atomic_store_explicit(&begin_ticks, begin.ticks, memory_order_relaxed);
+    atomic_store_explicit(&begin_ns, begin.ns, memory_order_relaxed);
+    atomic_store_explicit(&clock_offset, since_1970 - accel__clock_ns(), memory_order_relaxed);
 }
 
 accel_status accel_memory_record_history(const accel_memory_history_options *options)
@@ -391,7 +407,7 @@ accel_status accel_memory_record_history(const accel_memory_history_options *opt
     accel__mutex_lock(&settings_mutex);
     atomic_store_explicit(&word_generation, accel__generation(), memory_order_relaxed);
     atomic_store_explicit(&max_entries, known.max_entries, memory_order_relaxed);
-    atomic_store_explicit(&clock_offset, find_clock_offset(), memory_order_relaxed);
+    begin_time();
     atomic_store_explicit(&accel__history_word, off ? 0 : word_of(&known), memory_order_release);
     accel__mutex_unlock(&settings_mutex);
     return ACCEL_OK;

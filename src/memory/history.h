@@ -72,7 +72,8 @@ typedef struct accel__history_entry {
     uint64_t address;
     uint64_t size;
     uint64_t stream;
-    uint64_t time_ns; /* of the monotonic clock; never less than that of the entry before */
+    uint64_t
+        time; /* what is read is in nanoseconds since 1970; never less than that of the entry before */
     uint64_t pool[2];
     uint32_t stack; /* its number; 0: none */
     uint32_t action;
@@ -90,8 +91,5 @@ bool accel__history_read(const struct accel__device *device, accel__history_trac
 
 /* Whether the device has had events in this period. */
 bool accel__history_has(const struct accel__device *device);
-
-/* Nanoseconds to add to the monotonic clock for the time since 1970, as of the period's begin. */
-uint64_t accel__history_clock_offset(void);
 
 #endif

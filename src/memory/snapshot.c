@@ -272,7 +272,6 @@ accel_status accel__snapshot_take(const accel_memory_snapshot_options *options,
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, NULL, function,
                            "no host memory for the copy");
     }
-    snapshot->clock_offset = accel__history_clock_offset();
     snapshot->config = accel__config_get();
     *out_snapshot = snapshot;
     return ACCEL_OK;

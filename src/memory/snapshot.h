@@ -61,7 +61,6 @@ struct accel_memory_snapshot {
     accel__snapshot_block *blocks;
     size_t block_count;
     size_t block_capacity;
-    uint64_t clock_offset;
     const accel__config *config;
 };
 

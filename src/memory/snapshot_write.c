@@ -176,7 +176,7 @@ static void write_entry(writer *to, const accel__history_entry *entry)
     put_size(to, entry->action == ACCEL__HISTORY_OOM ? "device_free" : "addr", entry->address);
     put_size(to, "size", entry->size);
     put_size(to, "stream", entry->stream);
-    put_size(to, "time_us", (entry->time_ns + to->snapshot->clock_offset) / 1000);
+    put_size(to, "time_us", entry->time / 1000);
     put_pair(to, "pool_id", entry->pool);
     put_word(to, "compile_context", "N/A");
     put_word(to, "user_metadata", "");
