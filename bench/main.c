@@ -16,9 +16,9 @@
 
 /* The first one needs a process in which nothing has started. */
 static const bench_topic *const topics[] = {
-    &bench_topic_start,  &bench_topic_launch,   &bench_topic_events,
-    &bench_topic_memory, &bench_topic_graphs, &bench_topic_copies,   &bench_topic_random,
-    &bench_topic_loops,  &bench_topic_barriers, &bench_topic_opencl_overhead};
+    &bench_topic_start,    &bench_topic_launch,         &bench_topic_events, &bench_topic_memory,
+    &bench_topic_graphs,   &bench_topic_copies,         &bench_topic_random, &bench_topic_loops,
+    &bench_topic_barriers, &bench_topic_opencl_overhead};
 #define TOPIC_COUNT (sizeof(topics) / sizeof(topics[0]))
 
 static const char usage[] =
