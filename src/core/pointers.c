@@ -10,40 +10,20 @@
 
 #include "base/allocate.h"
 #include "core/options.h"
+#include "core/pointers_tree.h"
 #include "platform/mutex.h"
 
 enum {
-    CELL_BITS = 9, /* ACCEL_MEMORY_ALIGNMENT */
-    LEAF_BITS = 11,
-    BRANCH_BITS = 13,
-    ROOT_BITS = 15,
-    ADDRESS_BITS = CELL_BITS + LEAF_BITS + BRANCH_BITS + ROOT_BITS,
-    WORD = 64
+    WORD = ACCEL__TREE_WORD,
+    ADDRESS_BITS = ACCEL__TREE_CELL_BITS + ACCEL__TREE_LEAF_BITS + ACCEL__TREE_BRANCH_BITS +
+                   ACCEL__TREE_ROOT_BITS
 };
 
-typedef _Atomic(uint64_t) word;
+typedef accel__tree_word word;
+typedef accel__tree_leaf leaf;
+typedef accel__tree_branch branch;
 
-/* A set of numbers below 1 << bits: `words`, and in `summary` a bit for each of them that is not 0. */
-#define SET_OF(bits)                                                                               \
-    struct {                                                                                       \
-        word words[(1u << (bits)) / WORD];                                                         \
-        word summary[((1u << (bits)) / WORD + 63) / WORD];                                         \
-    }
-
-typedef struct leaf {
-    SET_OF(LEAF_BITS) set;
-    _Atomic(accel__range *) cells[1u << LEAF_BITS];
-} leaf;
-
-typedef struct branch {
-    SET_OF(BRANCH_BITS) set;
-    _Atomic(leaf *) leaves[1u << BRANCH_BITS];
-} branch;
-
-static struct {
-    SET_OF(ROOT_BITS) set;
-    _Atomic(branch *) branches[1u << ROOT_BITS];
-} root;
+accel__tree_root accel__tree;
 
 /* Guards changes. Lock order: a leaf but for base/allocate.h. */
 static accel__mutex change_mutex;
@@ -52,30 +32,22 @@ static accel__mutex change_mutex;
 
 static int leaf_index(uintptr_t address)
 {
-    return (int)(address >> CELL_BITS & ((1u << LEAF_BITS) - 1));
+    return (int)accel__tree_in_leaf(address);
 }
 
 static int branch_index(uintptr_t address)
 {
-    return (int)(address >> (CELL_BITS + LEAF_BITS) & ((1u << BRANCH_BITS) - 1));
+    return (int)accel__tree_in_branch(address);
 }
 
 static int root_index(uintptr_t address)
 {
-    return (int)(address >> (CELL_BITS + LEAF_BITS + BRANCH_BITS));
+    return (int)accel__tree_in_root(address);
 }
 
 static bool is_beyond(uintptr_t address)
 {
     return address >> ADDRESS_BITS != 0;
-}
-
-static leaf *leaf_of(uintptr_t address)
-{
-    branch *above = atomic_load_explicit(&root.branches[root_index(address)], memory_order_acquire);
-    return above != NULL
-               ? atomic_load_explicit(&above->leaves[branch_index(address)], memory_order_acquire)
-               : NULL;
 }
 
 /* ---- sets ---- */
@@ -151,7 +123,7 @@ static int set_last(const word *words, const word *summary, int index)
 
 static branch *make_branch(uintptr_t address)
 {
-    _Atomic(branch *) *link = &root.branches[root_index(address)];
+    _Atomic(branch *) *link = &accel__tree.branches[root_index(address)];
     branch *made = atomic_load_explicit(link, memory_order_acquire);
     if (made == NULL) {
         made = accel__allocate(sizeof *made);
@@ -195,7 +167,7 @@ static accel_status enter_locked(accel__range *range, uintptr_t begin)
     atomic_store_explicit(link, range, memory_order_release);
     set_add(below->set.words, below->set.summary, leaf_index(begin));
     set_add(above->set.words, above->set.summary, branch_index(begin));
-    set_add(root.set.words, root.set.summary, root_index(begin));
+    set_add(accel__tree.set.words, accel__tree.set.summary, root_index(begin));
     return ACCEL_OK;
 }
 
@@ -215,8 +187,8 @@ accel_status accel__pointers_enter(accel__range *range)
 
 static void leave_locked(accel__range *range, uintptr_t begin)
 {
-    leaf *below = leaf_of(begin);
-    branch *above = root.branches[root_index(begin)];
+    leaf *below = accel__tree_leaf_of(begin);
+    branch *above = accel__tree.branches[root_index(begin)];
     _Atomic(accel__range *) *cell = &below->cells[leaf_index(begin)];
     _Atomic(accel__range *) *link = place_in(cell, begin);
     if (atomic_load_explicit(link, memory_order_acquire) != range)
@@ -225,14 +197,14 @@ static void leave_locked(accel__range *range, uintptr_t begin)
                           memory_order_release);
     if (atomic_load_explicit(cell, memory_order_relaxed) == NULL &&
         SET_REMOVE(below->set, leaf_index(begin)) && SET_REMOVE(above->set, branch_index(begin)))
-        (void)SET_REMOVE(root.set, root_index(begin));
+        (void)SET_REMOVE(accel__tree.set, root_index(begin));
 }
 
 void accel__pointers_leave(accel__range *range)
 {
     const uintptr_t begin = accel__range_begin(range);
     accel__mutex_lock(&change_mutex);
-    if (!is_beyond(begin) && leaf_of(begin) != NULL)
+    if (!is_beyond(begin) && accel__tree_leaf_of(begin) != NULL)
         leave_locked(range, begin);
     accel__mutex_unlock(&change_mutex);
 }
@@ -257,7 +229,7 @@ static accel__range *last_in_cell(_Atomic(accel__range *) *cell, uintptr_t addre
 accel__range *accel__pointers_at(const void *begin)
 {
     const uintptr_t address = (uintptr_t)begin;
-    leaf *below = is_beyond(address) ? NULL : leaf_of(address);
+    leaf *below = is_beyond(address) ? NULL : accel__tree_leaf_of(address);
     if (below == NULL)
         return NULL;
     accel__range *found = last_in_cell(&below->cells[leaf_index(address)], address);
@@ -282,7 +254,7 @@ static accel__range *last_in_branch(branch *above, int index, uintptr_t address)
     while ((index = set_last(above->set.words, above->set.summary, index)) >= 0) {
         leaf *below = atomic_load_explicit(&above->leaves[index], memory_order_acquire);
         accel__range *range = last_in_leaf(
-            below, index == own ? leaf_index(address) : (1 << LEAF_BITS) - 1, address);
+            below, index == own ? leaf_index(address) : (1 << ACCEL__TREE_LEAF_BITS) - 1, address);
         if (range != NULL)
             return range;
         index--;
@@ -293,12 +265,12 @@ static accel__range *last_in_branch(branch *above, int index, uintptr_t address)
 static accel__range *last_before(uintptr_t address)
 {
     const int own = root_index(address);
-    for (int index = own; (index = set_last(root.set.words, root.set.summary, index)) >= 0;
-         index--) {
-        branch *above = atomic_load_explicit(&root.branches[index], memory_order_acquire);
+    for (int index = own;
+         (index = set_last(accel__tree.set.words, accel__tree.set.summary, index)) >= 0; index--) {
+        branch *above = atomic_load_explicit(&accel__tree.branches[index], memory_order_acquire);
         const bool is_own = index == own;
         accel__range *range = last_in_branch(
-            above, is_own ? branch_index(address) : (1 << BRANCH_BITS) - 1,
+            above, is_own ? branch_index(address) : (1 << ACCEL__TREE_BRANCH_BITS) - 1,
             is_own ? address : UINTPTR_MAX);
         if (range != NULL)
             return range;

@@ -13,9 +13,12 @@
 
 typedef enum accel__range_state {
     ACCEL__RANGE_FREE = 0,
-    ACCEL__RANGE_CACHED = 1, /* free, and some thread has it at hand */
-    ACCEL__RANGE_LIVE = 2,   /* handed out: the only ones that accel__pointers_find tells of */
-    ACCEL__RANGE_PENDING = 3 /* given back, and some stream may still use it */
+    ACCEL__RANGE_CACHED = 1,  /* free, and some thread has it at hand */
+    ACCEL__RANGE_LIVE = 2,    /* handed out: the only ones that accel__pointers_find tells of */
+    ACCEL__RANGE_PENDING = 3, /* given back, and some stream may still use it */
+    ACCEL__RANGE_STATES = 3,  /* the bits of the above */
+    /* With LIVE: nothing is to be done at its end but to keep the block at hand (memory/at_hand.h). */
+    ACCEL__RANGE_AT_HAND = 4
 } accel__range_state;
 
 /* Whose a range is: what it is embedded in, and who takes it back. */
@@ -35,7 +38,7 @@ typedef struct accel__range {
     _Atomic(accel__device *) device;
     _Atomic(accel_stream *) home;
     _Atomic(accel_memory_kind) kind;
-    _Atomic(uint32_t) state;             /* accel__range_state */
+    _Atomic(uint32_t) state;             /* accel__range_state: ask accel__range_state_of */
     _Atomic(uint32_t) owner;             /* accel__range_owner; stays while the range is entered */
     _Atomic(struct accel__range *) same; /* the next lower one that begins in the same 512 bytes */
 } accel__range;
@@ -67,7 +70,7 @@ static inline uint32_t accel__range_owner_of(const accel__range *range)
 
 static inline uint32_t accel__range_state_of(const accel__range *range)
 {
-    return atomic_load_explicit(&range->state, memory_order_acquire);
+    return atomic_load_explicit(&range->state, memory_order_acquire) & ACCEL__RANGE_STATES;
 }
 
 /* What an allocator says of a range before it enters it, or hands it out. The state comes last. */

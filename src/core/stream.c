@@ -16,6 +16,7 @@
 #include "core/options.h"
 
 static _Atomic(uint64_t) last_id;
+static _Atomic(size_t) next_place;
 
 _Atomic(void (*)(void)) accel__after_synchronize;
 _Atomic(void (*)(void)) accel__after_synchronize_graphs;
@@ -58,6 +59,7 @@ void accel__stream_init_default(accel_stream *stream, accel__device *device)
     stream->device = device;
     stream->backend = device->backend;
     stream->is_default = true;
+    stream->place = atomic_fetch_add(&next_place, 1) % ACCEL__STREAM_PLACES;
     stream->generation = ACCEL__NOT_READY;
 }
 
@@ -141,6 +143,7 @@ static accel_status create(accel__device *device, int32_t priority, accel_stream
     stream->references = 1;
     stream->generation = accel__generation();
     stream->id = atomic_fetch_add(&last_id, 1) + 1;
+    stream->place = atomic_fetch_add(&next_place, 1) % ACCEL__STREAM_PLACES;
     const accel_status status = make_native(stream, priority);
     if (status != ACCEL_OK) {
         accel__deallocate(stream);
@@ -313,13 +316,11 @@ static void call_after_synchronize(void (*after)(void))
         after();
 }
 
-accel_status accel__device_synchronize(accel__device *device, const char *function)
+accel_status accel__device_wait(accel__device *device, const char *function)
 {
     if (accel__backend_is_forked(device->backend))
         return accel__fail_forked(device->backend, function);
-    accel_status first = accel__capture_refuse_device(device, function);
-    if (first != ACCEL_OK)
-        return first;
+    accel_status first = ACCEL_OK;
     accel_stream *stream = next_retained(device, NULL);
     while (stream != NULL) {
         const accel_status status = synchronize(stream);
@@ -337,6 +338,12 @@ accel_status accel__device_synchronize(accel__device *device, const char *functi
     call_after_synchronize(accel__after_synchronize_graphs);
     call_after_synchronize(accel__after_synchronize);
     return first;
+}
+
+accel_status accel__device_synchronize(accel__device *device, const char *function)
+{
+    const accel_status status = accel__capture_refuse_device(device, function);
+    return status == ACCEL_OK ? accel__device_wait(device, function) : status;
 }
 
 accel_status accel_stream_synchronize(accel_stream *stream)

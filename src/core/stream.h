@@ -10,6 +10,8 @@
 /* What no generation of a process is. */
 #define ACCEL__NOT_READY UINT32_MAX
 
+enum { ACCEL__STREAM_PLACES = 64 };
+
 struct accel_stream {
     accel__handle handle;
     _Atomic(uint32_t) references; /* the default stream's are not counted */
@@ -17,7 +19,8 @@ struct accel_stream {
     /* Of the process that made or last took over `native`; ACCEL__NOT_READY while it captures, and as
      * long as it has no native one. */
     _Atomic(uint32_t) generation;
-    uint64_t id; /* 0: the default stream */
+    uint64_t id;  /* 0: the default stream */
+    size_t place; /* streams made one after the other have different ones: for tables by stream */
     struct accel__device *device;
     accel__backend *backend;
     int32_t priority; /* effective */
@@ -80,5 +83,9 @@ extern _Atomic(void (*)(void)) accel__after_synchronize_graphs;
 /* Waits for each stream of the device; the first failure. Also destroys abandoned streams that are
  * done. */
 accel_status accel__device_synchronize(struct accel__device *device, const char *function);
+
+/* The same for an allocator that is short of memory: also where an open capture would forbid the program to
+ * wait. What is captured is not waited for. */
+accel_status accel__device_wait(struct accel__device *device, const char *function);
 
 #endif

@@ -1,16 +1,12 @@
-/* alloc.c: the public ways to get memory and to give it back, ordered in streams.
- *
- * The short ways stand first in each pair: a block from the thread's own drawer, or into it, with nothing
- * shared with other threads but the address map, which they only read. Whatever is not the plain case is
- * left to the long way. What a block's range.state says decides who has it: the thread that changes it from
- * LIVE has freed the block. */
+/* alloc.c: the long ways of getting memory and giving it back, ordered in streams; the short ones are in
+ * at_hand.c. A block's range.state decides who has it: the thread that changes it from LIVE has freed it. */
 #include <accel/memory.h>
 
 #include "base/error.h"
 #include "core/capture.h"
 #include "core/current.h"
 #include "core/options.h"
-#include "memory/cache.h"
+#include "memory/at_hand.h"
 #include "memory/debug.h"
 #include "memory/foreign.h"
 #include "memory/history.h"
@@ -20,14 +16,8 @@
 
 static const char alloc_function[] = "accel_memory_alloc";
 
-/* Whether the thread's cache may do without the long way: the settings are plain ones. */
-static inline bool is_plain(const accel__cache *cache)
-{
-    return cache->config == atomic_load_explicit(&accel__config_current, memory_order_relaxed);
-}
-
 /* The block is about to be the program's. */
-static inline void note_allocated(accel__block *block)
+static void note_allocated(accel__block *block)
 {
     if (accel__history_is_on())
         accel__history_allocated(block);
@@ -35,56 +25,7 @@ static inline void note_allocated(accel__block *block)
         atomic_store_explicit(&block->history, 0, memory_order_relaxed);
 }
 
-static inline size_t list_of(size_t size)
-{
-    return (size - 1) / ACCEL__BLOCK_UNIT;
-}
-
-/* ---- allocating: the short way ---- */
-
-/* A block of the drawer for `size` bytes, handed out; NULL: there is none. */
-static inline accel__block *take(accel__cache *cache, accel__drawer *drawer, size_t size)
-{
-    accel__block **list = &drawer->sizes[list_of(size)];
-    if (__builtin_expect(!accel__cache_enter(cache), false)) {
-        accel__cache_wait();
-        return NULL;
-    }
-    accel__block *block = *list;
-    if (__builtin_expect(block != NULL, true)) {
-        accel__share *share = drawer->share;
-        *list = block->bin_after;
-        atomic_store_explicit(&share->cached_bytes,
-                              atomic_load_explicit(&share->cached_bytes, memory_order_relaxed) -
-                                  block->size,
-                              memory_order_relaxed);
-        accel__range_set_size(&block->range, size);
-        accel__range_set_state(&block->range, ACCEL__RANGE_LIVE);
-        accel__shard_add(&share->shard, block->size, size);
-    }
-    accel__cache_leave(cache);
-    return block;
-}
-
-/* A block for the plainest of requests; NULL: the long way must look. */
-static inline accel__block *alloc_at_hand(accel_stream *stream, size_t size)
-{
-    accel__cache *cache = accel__cache_mine;
-    const uint32_t here = accel__generation_known() + accel__callback_mark;
-    if (cache == NULL || cache->generation != here || size - 1 >= ACCEL__SMALL_SIZE ||
-        atomic_load_explicit(&stream->generation, memory_order_acquire) != here ||
-        !is_plain(cache) || accel__pool_scope != NULL)
-        return NULL;
-    accel__drawer *drawer = cache->drawers[accel__cache_place(stream)];
-    if (drawer == NULL || drawer->stream != stream || drawer->stream_id != stream->id)
-        return NULL;
-    accel__block *block = take(cache, drawer, size);
-    if (__builtin_expect(block != NULL, true))
-        note_allocated(block);
-    return block;
-}
-
-/* ---- allocating: the long way ---- */
+/* ---- allocating ---- */
 
 static accel_status check_alignment(accel_memory_options *options, size_t size)
 {
@@ -154,28 +95,61 @@ static void collect_after_synchronize(void)
     accel__pool_settle(NULL);
 }
 
-/* The block, fresh from its heap, becomes the program's. */
+/* Around what is told to the statistics. A thread that has no share of the device, for want of host memory,
+ * holds the others still. */
+static void begin_counting(accel__share *share)
+{
+    if (share != NULL)
+        accel__cache_enter(accel__cache_mine);
+    else
+        accel__cache_hold_all();
+}
+
+static void end_counting(accel__share *share)
+{
+    if (share != NULL)
+        accel__cache_leave(accel__cache_mine);
+    else
+        accel__cache_let_all_go();
+}
+
+/* The block becomes the program's. */
 static void hand_out(accel__block *block, size_t size, accel__share *share)
 {
     const accel__block_kind kind = block->segment->kind;
     accel__device *device = accel__range_device(&block->range);
+    const bool is_at_hand = kind == ACCEL__BLOCK_SMALL && block->size <= ACCEL__SMALL_SIZE &&
+                            block->lane->heap->options.pool == NULL;
     block->uses = NULL;
-    block->is_cacheable = kind == ACCEL__BLOCK_SMALL && block->size <= ACCEL__SMALL_SIZE &&
-                          block->lane->heap->options.pool == NULL;
     accel__range_set_size(&block->range, size);
     note_allocated(block);
+    begin_counting(share);
     accel__statistics_allocated(accel__statistics_peek(device), accel__share_shard(share), kind,
                                 block->size, size);
+    end_counting(share);
     if (block->size >= accel__config_get()->max_split_size)
         accel__statistics_gauge(device, ACCEL__GAUGE_OVERSIZE_ALLOCATIONS, kind, 1);
-    accel__range_set_state(&block->range, ACCEL__RANGE_LIVE);
+    atomic_store_explicit(&block->range.state,
+                          ACCEL__RANGE_LIVE | (is_at_hand ? ACCEL__RANGE_AT_HAND : 0),
+                          memory_order_release);
+}
+
+/* From the thread's drawer, which is opened where there is none; NULL: it has none that fits. */
+static accel__block *take_at_hand(accel__cache *cache, accel__lane *lane, accel_stream *stream,
+                                  size_t size)
+{
+    accel__drawer *drawer = accel__cache_open_drawer(cache, lane, stream);
+    if (drawer == NULL)
+        return NULL;
+    accel__cache_enter(cache);
+    accel__block *block = accel__at_hand_take(drawer, drawer->share, size);
+    accel__cache_leave(cache);
+    return block;
 }
 
 static accel_status alloc_device(accel_stream *stream, size_t size,
                                  const accel_memory_options *options, void **out_pointer)
 {
-    const accel__config *config = accel__config_get();
-    const size_t rounded = accel__config_round(config, size);
     accel__lane *lane = NULL;
     accel__block *block = NULL;
     accel_status status = find_lane(stream, options->pool, &lane);
@@ -183,10 +157,13 @@ static accel_status alloc_device(accel_stream *stream, size_t size,
         return status;
     accel__cache *cache = accel__cache_own();
     accel__share *share = cache != NULL ? accel__cache_share(cache, stream->device) : NULL;
-    if (share != NULL && options->pool == NULL && rounded <= ACCEL__SMALL_SIZE)
-        accel__cache_open_drawer(cache, lane, stream);
-    status = accel__heap_take_or_grow(lane, size, rounded, options->alignment, options->dedicated,
-                                      &block);
+    const size_t rounded = accel__config_round(accel__config_get(), size);
+    if (share != NULL && cache->is_plain && options->pool == NULL && !options->dedicated &&
+        options->alignment <= ACCEL__BLOCK_UNIT && rounded <= ACCEL__SMALL_SIZE)
+        block = take_at_hand(cache, lane, stream, size);
+    if (block == NULL)
+        status = accel__heap_take_or_grow(lane, size, rounded, options->alignment,
+                                          options->dedicated, &block);
     if (status != ACCEL_OK)
         return status;
     hand_out(block, size, share);
@@ -217,9 +194,8 @@ static accel_status alloc_checked(accel_stream *stream, size_t size, accel_memor
                : alloc_plain(stream, size, options, out_pointer);
 }
 
-__attribute__((noinline)) static accel_status alloc_long(accel_stream *stream, size_t size,
-                                                         const accel_memory_options *options,
-                                                         void **out_pointer)
+accel_status accel__alloc_long(accel_stream *stream, size_t size,
+                               const accel_memory_options *options, void **out_pointer)
 {
     if (out_pointer == NULL)
         return accel__fail_null(alloc_function, "out_pointer");
@@ -233,73 +209,7 @@ __attribute__((noinline)) static accel_status alloc_long(accel_stream *stream, s
     return status == ACCEL_OK ? alloc_checked(stream, size, &known, out_pointer) : status;
 }
 
-accel_status accel_memory_alloc(accel_stream *stream, size_t size,
-                                const accel_memory_options *options, void **out_pointer)
-{
-    if (__builtin_expect(options == NULL && out_pointer != NULL &&
-                             accel__handle_is_live(stream, ACCEL__HANDLE_STREAM),
-                         true)) {
-        accel__block *block = alloc_at_hand(stream, size);
-        if (__builtin_expect(block != NULL, true)) {
-            *out_pointer = (void *)accel__range_begin(&block->range);
-            return ACCEL_OK;
-        }
-    }
-    return alloc_long(stream, size, options, out_pointer);
-}
-
-/* ---- freeing: the short way ---- */
-
-/* Makes the calling thread the one that frees the block. Where others might at the same time, by a locked
- * instruction. */
-static inline bool claim(accel__block *block, accel__range_state next, bool is_shared)
-{
-    if (__builtin_expect(is_shared, false))
-        return atomic_exchange_explicit(&block->range.state, (uint32_t)next,
-                                        memory_order_acq_rel) == ACCEL__RANGE_LIVE;
-    accel__range_set_state(&block->range, next);
-    return true;
-}
-
-/* Into the drawer. False: it is held, it has no room, or another thread frees the block. */
-static inline bool put(accel__cache *cache, accel__drawer *drawer, accel__block *block)
-{
-    accel__share *share = drawer->share;
-    const size_t size = block->size;
-    const size_t list = list_of(size);
-    if (__builtin_expect(!accel__cache_enter(cache), false))
-        return false;
-    const size_t cached = atomic_load_explicit(&share->cached_bytes, memory_order_relaxed) + size;
-    const bool fits = cached <= cache->limit && claim(block, ACCEL__RANGE_CACHED, cache->is_shared);
-    if (__builtin_expect(fits, true)) {
-        if (accel__history_is_on()) /* once it is claimed, and before anybody else can have it */
-            accel__history_freed(block, true);
-        atomic_store_explicit(&share->cached_bytes, cached, memory_order_relaxed);
-        block->bin_after = drawer->sizes[list];
-        drawer->sizes[list] = block;
-        drawer->filled[list / 64] |= UINT64_C(1) << list % 64;
-        accel__shard_remove(&share->shard, size, accel__range_size(&block->range));
-    }
-    accel__cache_leave(cache);
-    return fits;
-}
-
-static inline bool free_at_hand(accel__range *range)
-{
-    accel__cache *cache = accel__cache_mine;
-    accel__block *block = (accel__block *)range;
-    if (cache == NULL || cache->generation != accel__generation_known() ||
-        atomic_load_explicit(&range->owner, memory_order_relaxed) != ACCEL__RANGE_OF_BLOCK ||
-        accel__range_state_of(range) != ACCEL__RANGE_LIVE || !block->is_cacheable ||
-        block->uses != NULL || !is_plain(cache))
-        return false;
-    accel_stream *home = accel__range_home(range);
-    accel__drawer *drawer = cache->drawers[accel__cache_place(home)];
-    return drawer != NULL && drawer->lane == block->lane && drawer->stream == home &&
-           put(cache, drawer, block);
-}
-
-/* ---- freeing: the long way ---- */
+/* ---- freeing ---- */
 
 /* The thread's share of the device; NULL where there is no host memory for one. */
 static accel__share *share_of(accel__device *device)
@@ -319,22 +229,41 @@ static void put_back(accel__block *block)
         accel__pool_settle(device);
 }
 
-/* The drawer for the block, emptied of what leaves it no room; NULL: it has none. */
-static accel__drawer *make_room(accel__block *block)
+/* The drawer for the block, emptied where it would have no room; NULL: it has none. */
+static accel__drawer *make_room(accel__cache *cache, accel__block *block)
 {
-    accel__cache *cache = accel__cache_mine;
     accel_stream *home = accel__range_home(&block->range);
-    if (cache == NULL || !block->is_cacheable || cache->config != accel__config_get() ||
-        block->size > cache->limit)
+    if (!cache->is_plain || block->size > cache->limit ||
+        accel__cache_share(cache, home->device) == NULL)
         return NULL;
-    accel__cache_open_drawer(cache, block->lane, home);
-    accel__drawer *drawer = cache->drawers[accel__cache_place(home)];
-    if (drawer == NULL || drawer->lane != block->lane)
-        return NULL;
-    const size_t cached = atomic_load_explicit(&drawer->share->cached_bytes, memory_order_relaxed);
-    if (cached + block->size > cache->limit)
+    accel__drawer *drawer = accel__cache_open_drawer(cache, block->lane, home);
+    if (drawer != NULL &&
+        atomic_load_explicit(&drawer->share->room, memory_order_relaxed) < (ptrdiff_t)block->size)
         accel__cache_flush_mine(home->device);
     return drawer;
+}
+
+/* Into the thread's drawer. False: it is to go another way, or another thread frees it. */
+static bool put_at_hand(accel__block *block)
+{
+    accel__cache *cache = accel__cache_own();
+    accel__drawer *drawer = cache != NULL ? make_room(cache, block) : NULL;
+    if (drawer == NULL)
+        return false;
+    const size_t size = block->size;
+    accel__cache_enter(cache);
+    const bool is_mine = accel__at_hand_claim(block);
+    if (is_mine) {
+        if (accel__history_is_on()) /* before anybody else can have it */
+            accel__history_freed(block, true);
+        accel__share *share = drawer->share;
+        share->room -= (ptrdiff_t)size;
+        accel__at_hand_put(drawer, block, size);
+        accel__statistics_freed(share->shard.statistics, &share->shard, ACCEL__BLOCK_SMALL, size,
+                                accel__range_size(&block->range), false);
+    }
+    accel__cache_leave(cache);
+    return is_mine;
 }
 
 /* The caller has claimed the block: it is PENDING. */
@@ -348,9 +277,11 @@ static void free_claimed(accel__block *block)
     if (block->size >= accel__config_get()->max_split_size)
         accel__statistics_gauge(device, ACCEL__GAUGE_OVERSIZE_ALLOCATIONS, block->segment->kind,
                                 -1);
+    begin_counting(share);
     accel__statistics_freed(accel__statistics_peek(device), accel__share_shard(share),
                             block->segment->kind, block->size, accel__range_size(&block->range),
                             waits);
+    end_counting(share);
     if (waits) {
         accel__uses_wait(block);
         return;
@@ -363,23 +294,19 @@ static void free_claimed(accel__block *block)
 /* INVALID_ARGUMENT without a record: another thread was first. */
 static accel_status free_block(accel__block *block)
 {
-    uint32_t live = ACCEL__RANGE_LIVE;
     const bool is_inherited = !accel__generation_is(block->lane->heap->generation);
-    if (!is_inherited && block->uses == NULL) {
-        accel__drawer *drawer = make_room(block);
-        if (drawer != NULL && accel__range_state_of(&block->range) == ACCEL__RANGE_LIVE &&
-            put(accel__cache_mine, drawer, block))
-            return ACCEL_OK;
-    }
-    if (!atomic_compare_exchange_strong(&block->range.state, &live,
+    uint32_t seen = atomic_load_explicit(&block->range.state, memory_order_acquire);
+    if (!is_inherited && seen == (ACCEL__RANGE_LIVE | ACCEL__RANGE_AT_HAND) && put_at_hand(block))
+        return ACCEL_OK;
+    seen = atomic_load_explicit(&block->range.state, memory_order_acquire);
+    if ((seen & ACCEL__RANGE_STATES) != ACCEL__RANGE_LIVE ||
+        !atomic_compare_exchange_strong(&block->range.state, &seen,
                                         is_inherited ? ACCEL__RANGE_FREE : ACCEL__RANGE_PENDING))
         return ACCEL_ERROR_INVALID_ARGUMENT;
     if (!is_inherited) /* else it stays the parent's: nothing of its heap is in order here */
         free_claimed(block);
     return ACCEL_OK;
 }
-
-static accel_status free_long(void *pointer);
 
 static accel_status free_range(accel__range *range)
 {
@@ -391,11 +318,11 @@ static accel_status free_range(accel__range *range)
     case ACCEL__RANGE_OF_FOREIGN:
         return accel__foreign_free(range);
     default:
-        return accel__debug_free(range, free_long);
+        return accel__debug_free(range, accel__free_long);
     }
 }
 
-__attribute__((noinline)) static accel_status free_long(void *pointer)
+accel_status accel__free_long(void *pointer)
 {
     if (pointer == NULL)
         return ACCEL_OK;
@@ -408,13 +335,6 @@ __attribute__((noinline)) static accel_status free_long(void *pointer)
                              "%p is not the start of a live allocation: freed twice, inside a "
                              "block, or not of accel_memory_alloc",
                              pointer);
-}
-
-accel_status accel_memory_free(void *pointer)
-{
-    accel__range *range = accel__pointers_at(pointer);
-    return __builtin_expect(range != NULL && free_at_hand(range), true) ? ACCEL_OK
-                                                                        : free_long(pointer);
 }
 
 /* ---- use on other streams ---- */

@@ -45,7 +45,6 @@ typedef struct accel__block {
     uint64_t age;                /* in the bins: the heap's count of searches at which it came */
     _Atomic(uint32_t) history; /* id of the recorded stack; 0: none. Snapshots read it meanwhile */
     bool is_free;              /* in the bins; the heap's */
-    bool is_cacheable; /* handed out: threads may keep it at hand when it is freed (alloc.c) */
     bool
         is_mapped; /* has memory behind it; false only inside growable segments, and then it is in no
                        map and no bin */

@@ -10,9 +10,13 @@
 
 #include "base/allocate.h"
 #include "core/device.h"
+#include "memory/history.h"
+#include "memory/pool.h"
 #include "platform/futex.h"
 
-_Thread_local accel__cache *accel__cache_mine;
+accel__drawer accel__drawer_nobodys;
+static accel__cache nobodys = {.generation = UINT32_MAX, .pass = UINT32_MAX};
+_Thread_local accel__cache *accel__cache_mine = &nobodys;
 
 /* Guards the list of all caches and who is held. Whoever holds threads has it until they go. */
 static accel__mutex hold_mutex;
@@ -45,17 +49,22 @@ static void wait_until_outside(const accel__cache *cache)
     }
 }
 
-static void set_held(uint32_t held)
+static void set_held(bool held)
 {
-    for (accel__cache *cache = all_caches; cache != NULL; cache = cache->next)
-        if (cache != accel__cache_mine)
-            atomic_store_explicit(&cache->is_held, held, memory_order_seq_cst);
+    for (accel__cache *cache = all_caches; cache != NULL; cache = cache->next) {
+        if (cache == accel__cache_mine)
+            continue;
+        if (held)
+            atomic_fetch_or(&cache->is_held, ACCEL__CACHE_HELD);
+        else
+            atomic_fetch_and(&cache->is_held, ~(uint32_t)ACCEL__CACHE_HELD);
+    }
 }
 
 void accel__cache_hold_all(void)
 {
     lock_list();
-    set_held(1);
+    set_held(true);
     const bool alone = all_caches == NULL ||
                        (all_caches == accel__cache_mine && all_caches->next == NULL);
     if (alone)
@@ -68,14 +77,20 @@ void accel__cache_hold_all(void)
 
 void accel__cache_let_all_go(void)
 {
-    set_held(0);
+    set_held(false);
     accel__mutex_unlock(&hold_mutex);
 }
 
-void accel__cache_wait(void)
+void accel__cache_enter_slow(accel__cache *cache)
 {
-    accel__mutex_lock(&hold_mutex);
-    accel__mutex_unlock(&hold_mutex);
+    for (;;) {
+        atomic_store_explicit(&cache->is_busy, 1, memory_order_seq_cst);
+        if ((atomic_load_explicit(&cache->is_held, memory_order_seq_cst) & ACCEL__CACHE_HELD) == 0)
+            return;
+        accel__cache_leave(cache);
+        accel__mutex_lock(&hold_mutex); /* until they are let go */
+        accel__mutex_unlock(&hold_mutex);
+    }
 }
 
 /* ---- drawers ---- */
@@ -85,27 +100,35 @@ typedef struct chain {
     accel__block *first;
 } chain;
 
-/* Takes all blocks out of the drawer: its thread is the caller, or held still. */
+/* Takes the blocks of one list. */
+static size_t empty_list(accel__block **list, chain *all)
+{
+    size_t bytes = 0;
+    while (*list != NULL) {
+        accel__block *block = *list;
+        *list = block->bin_after;
+        block->bin_after = all->first;
+        all->first = block;
+        bytes += block->size;
+        accel__range_set_state(&block->range, ACCEL__RANGE_FREE);
+    }
+    return bytes;
+}
+
+/* Takes all blocks out of the drawer: its thread is the caller, inside, or held still. */
 static chain empty_drawer(accel__drawer *drawer)
 {
     chain all = {drawer->lane, NULL};
     size_t bytes = 0;
-    for (size_t word = 0; word < ACCEL__CACHE_WORDS; word++) {
-        for (uint64_t bits = drawer->filled[word]; bits != 0; bits &= bits - 1) {
-            accel__block **list = &drawer->sizes[word * 64 + (size_t)__builtin_ctzll(bits)];
-            while (*list != NULL) {
-                accel__block *block = *list;
-                *list = block->bin_after;
-                block->bin_after = all.first;
-                all.first = block;
-                bytes += block->size;
-                accel__range_set_state(&block->range, ACCEL__RANGE_FREE);
-            }
-        }
-        drawer->filled[word] = 0;
+    for (size_t i = 0; i < sizeof drawer->filled; i++) {
+        if (drawer->filled[i] == 0)
+            continue;
+        drawer->filled[i] = 0;
+        for (size_t k = 0; k < ACCEL__CACHE_FILLED; k++)
+            bytes += empty_list(&drawer->lists[i * ACCEL__CACHE_FILLED + k], &all);
     }
     if (drawer->share != NULL)
-        atomic_fetch_sub_explicit(&drawer->share->cached_bytes, bytes, memory_order_relaxed);
+        drawer->share->room += (ptrdiff_t)bytes;
     return all;
 }
 
@@ -115,28 +138,31 @@ static void put_back(const chain *blocks)
         accel__heap_put_many(blocks->lane, blocks->first);
 }
 
-/* The calling thread's. Without entering, others may be at it, too. */
+/* The calling thread's. */
 static void flush_drawer(accel__cache *cache, accel__drawer *drawer)
 {
-    while (!accel__cache_enter(cache))
-        accel__cache_wait();
+    accel__cache_enter(cache);
     const chain blocks = empty_drawer(drawer);
     accel__cache_leave(cache);
     put_back(&blocks);
 }
 
+static bool is_here(const accel__cache *cache)
+{
+    return accel__generation_is(cache->generation);
+}
+
 static bool is_of(const accel__drawer *drawer, const accel__device *device)
 {
-    return drawer != NULL && drawer->stream != NULL &&
-           (device == NULL || drawer->share->device == device);
+    return drawer->share != NULL && (device == NULL || drawer->share->device == device);
 }
 
 void accel__cache_flush_mine(accel__device *device)
 {
     accel__cache *cache = accel__cache_mine;
-    if (cache == NULL || !accel__generation_is(cache->generation))
+    if (!is_here(cache))
         return;
-    for (int i = 0; i < ACCEL__CACHE_PLACES; i++)
+    for (int i = 0; i < ACCEL__STREAM_PLACES; i++)
         if (is_of(cache->drawers[i], device))
             flush_drawer(cache, cache->drawers[i]);
 }
@@ -148,7 +174,7 @@ enum { CHAINS = 64 };
 static bool gather(const accel__device *device, chain chains[CHAINS], size_t *count)
 {
     for (accel__cache *cache = all_caches; cache != NULL; cache = cache->next)
-        for (int i = 0; i < ACCEL__CACHE_PLACES; i++) {
+        for (int i = 0; i < ACCEL__STREAM_PLACES; i++) {
             if (!is_of(cache->drawers[i], device))
                 continue;
             chains[*count] = empty_drawer(cache->drawers[i]);
@@ -175,12 +201,12 @@ void accel__cache_flush_all(accel__device *device)
 size_t accel__cache_bytes(const accel__device *device)
 {
     size_t bytes = 0;
-    lock_list();
+    accel__cache_hold_all();
     for (const accel__cache *cache = all_caches; cache != NULL; cache = cache->next)
         for (const accel__share *share = cache->shares; share != NULL; share = share->next)
             if (share->device == device)
-                bytes += atomic_load_explicit(&share->cached_bytes, memory_order_relaxed);
-    accel__mutex_unlock(&hold_mutex);
+                bytes += cache->limit - (size_t)share->room;
+    accel__cache_let_all_go();
     return bytes;
 }
 
@@ -205,8 +231,9 @@ static void say_whether_shared(void)
 
 static void release(accel__cache *cache)
 {
-    for (int i = 0; i < ACCEL__CACHE_PLACES; i++)
-        accel__deallocate(cache->drawers[i]);
+    for (int i = 0; i < ACCEL__STREAM_PLACES; i++)
+        if (cache->drawers[i] != &accel__drawer_nobodys)
+            accel__deallocate(cache->drawers[i]);
     while (cache->shares != NULL) {
         accel__share *share = cache->shares;
         cache->shares = share->next;
@@ -227,7 +254,7 @@ static void end(void *value)
     for (accel__share *share = cache->shares; share != NULL; share = share->next)
         accel__statistics_close(&share->shard);
     say_whether_shared();
-    accel__cache_mine = NULL; /* a later destructor of the thread may allocate again */
+    accel__cache_mine = &nobodys; /* a later destructor of the thread may allocate again */
     accel__cache_let_all_go();
     release(cache);
 }
@@ -237,50 +264,91 @@ static void make_key(void)
     key_made = pthread_key_create(&key, end) == 0;
 }
 
+/* ---- the rules ---- */
+
+/* With the cache's thread the caller, or held still: what the settings and the history mean for it. */
+static void review(accel__cache *cache, const accel__config *config)
+{
+    if (cache->config != config) {
+        for (accel__share *share = cache->shares; share != NULL; share = share->next) {
+            accel__statistics_rebase(share->shard.statistics);
+            atomic_fetch_add_explicit(
+                &share->room, (ptrdiff_t)config->thread_cache_size - (ptrdiff_t)cache->limit,
+                memory_order_relaxed);
+        }
+        cache->limit = config->thread_cache_size;
+        cache->config = config;
+    }
+    cache->is_plain = config->is_plain && !config->has_roundup && !cache->is_scoped;
+    atomic_store_explicit(
+        &cache->pass, cache->is_plain && !accel__history_is_on() ? cache->generation : UINT32_MAX,
+        memory_order_relaxed);
+}
+
+void accel__cache_review_all(void)
+{
+    const accel__config *config = accel__config_get();
+    accel__cache_hold_all();
+    const bool is_new = all_caches != NULL && all_caches->config != config;
+    for (accel__cache *cache = all_caches; cache != NULL; cache = cache->next)
+        review(cache, config);
+    accel__cache_let_all_go();
+    if (is_new)
+        accel__cache_flush_all(NULL);
+}
+
+void accel__cache_review_mine(void)
+{
+    accel__cache *cache = accel__cache_mine;
+    if (!is_here(cache))
+        return;
+    lock_list();
+    cache->is_scoped = accel__pool_scope != NULL;
+    review(cache, cache->config);
+    accel__mutex_unlock(&hold_mutex);
+}
+
+/* ---- making ---- */
+
 static accel__cache *make(void)
 {
+    const accel__config *config = accel__config_get();
     pthread_once(&key_once, make_key);
-    accel__barrier_prepare();
+    const bool has_barrier = accel__barrier_prepare();
     accel__cache *made = key_made ? accel__allocate_aligned(sizeof *made, 64) : NULL;
     if (made == NULL || pthread_setspecific(key, made) != 0) {
         accel__deallocate(made);
         return NULL;
     }
+    for (int i = 0; i < ACCEL__STREAM_PLACES; i++)
+        made->drawers[i] = &accel__drawer_nobodys;
+    made->is_held = has_barrier ? 0 : ACCEL__CACHE_FENCE;
     made->generation = accel__generation();
-    made->inherited = accel__cache_mine;
-    accel__cache_mine = NULL;
+    made->is_scoped = accel__pool_scope != NULL;
+    made->inherited = accel__cache_mine != &nobodys ? accel__cache_mine : NULL;
+    accel__cache_mine = &nobodys;
     accel__cache_hold_all();
     made->next = all_caches;
     all_caches = made;
     accel__cache_mine = made;
+    review(made, config);
     say_whether_shared();
     accel__cache_let_all_go();
     return made;
 }
 
-/* Brings the cache in line with new settings: the first thread that notices does that for all figures of its
- * devices, too. */
-static void adopt_settings(accel__cache *cache, const accel__config *config)
-{
-    static const accel__config none = {0};
-    accel__cache_flush_mine(NULL);
-    accel__cache_hold_all();
-    for (accel__share *share = cache->shares; share != NULL; share = share->next)
-        accel__statistics_rebase(share->shard.statistics);
-    accel__cache_let_all_go();
-    cache->limit = config->thread_cache_size;
-    cache->seen = config;
-    cache->config = config->is_plain && !config->has_roundup ? config : &none;
-}
-
 accel__cache *accel__cache_own(void)
 {
     accel__cache *cache = accel__cache_mine;
-    if (cache == NULL || !accel__generation_is(cache->generation))
+    if (!is_here(cache))
         cache = make();
-    const accel__config *config = accel__config_get();
-    if (cache != NULL && cache->seen != config)
-        adopt_settings(cache, config);
+    if (cache == NULL)
+        return NULL;
+    if (cache->config != accel__config_get())
+        accel__cache_review_all();
+    else if (cache->is_plain && !accel__history_is_on() &&
+             atomic_load_explicit(&cache->pass, memory_order_relaxed) == UINT32_MAX)
+        accel__cache_review_mine(); /* the history was a parent's */
     return cache;
 }
 
@@ -303,6 +371,7 @@ accel__share *accel__cache_share(accel__cache *cache, accel__device *device)
         return NULL;
     share->device = device;
     accel__cache_hold_all();
+    share->room = (ptrdiff_t)cache->limit;
     accel__statistics_open(statistics, &share->shard);
     share->next = cache->shares;
     cache->shares = share;
@@ -319,35 +388,39 @@ static accel__drawer *get_drawer(accel__cache *cache)
         cache->drawer_count += drawer != NULL;
     }
     while (drawer == NULL && cache->drawer_count != 0) {
-        cache->next_victim = (cache->next_victim + 1) % ACCEL__CACHE_PLACES;
-        drawer = cache->drawers[cache->next_victim];
-        if (drawer != NULL) {
+        accel__drawer **victim = &cache->drawers[cache->next_victim];
+        cache->next_victim = (cache->next_victim + 1) % ACCEL__STREAM_PLACES;
+        if (*victim != &accel__drawer_nobodys) {
+            drawer = *victim;
             flush_drawer(cache, drawer);
-            cache->drawers[cache->next_victim] = NULL;
+            accel__cache_enter(cache);
+            *victim = &accel__drawer_nobodys;
+            accel__cache_leave(cache);
         }
     }
     return drawer;
 }
 
-void accel__cache_open_drawer(accel__cache *cache, accel__lane *lane, accel_stream *stream)
+accel__drawer *accel__cache_open_drawer(accel__cache *cache, accel__lane *lane,
+                                        accel_stream *stream)
 {
-    accel__drawer **place = &cache->drawers[accel__cache_place(stream)];
+    accel__drawer **place = &cache->drawers[lane->place];
     accel__share *share = find_share(cache, stream->device);
     accel__drawer *drawer = *place;
-    if (drawer != NULL && drawer->lane == lane && drawer->stream_id == stream->id)
-        return;
-    if (drawer != NULL)
+    if (drawer->key == lane->key)
+        return drawer;
+    if (drawer != &accel__drawer_nobodys)
         flush_drawer(cache, drawer);
     else
         drawer = get_drawer(cache);
-    if (share == NULL || drawer == NULL)
-        return;
-    while (!accel__cache_enter(cache))
-        accel__cache_wait();
+    if (drawer == NULL)
+        return NULL;
+    accel__cache_enter(cache);
     drawer->stream = stream;
-    drawer->stream_id = stream->id;
+    drawer->key = lane->key;
     drawer->lane = lane;
     drawer->share = share;
     *place = drawer;
     accel__cache_leave(cache);
+    return drawer;
 }

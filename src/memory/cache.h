@@ -17,51 +17,61 @@
 #include "platform/barrier.h"
 
 enum {
-    ACCEL__CACHE_SIZES = ACCEL__SMALL_SIZE / ACCEL__BLOCK_UNIT, /* one list for each size */
-    ACCEL__CACHE_PLACES_LOG2 = 6,
-    ACCEL__CACHE_PLACES = 1 << ACCEL__CACHE_PLACES_LOG2,
-    ACCEL__CACHE_DRAWERS = 16, /* of those, at most so many are taken */
-    ACCEL__CACHE_WORDS = ACCEL__CACHE_SIZES / 64
+    ACCEL__CACHE_LISTS = ACCEL__SMALL_SIZE / ACCEL__BLOCK_UNIT + 1, /* one for each size */
+    ACCEL__CACHE_FILLED = 8,   /* of them share a word whether they may have blocks */
+    ACCEL__CACHE_DRAWERS = 16, /* places that are taken, at most */
+    /* Why a thread shall not enter at once: bits of `is_held`. */
+    ACCEL__CACHE_HELD = 1, /* it is held still */
+    ACCEL__CACHE_FENCE =
+        2, /* it must put a fence between its two steps: the system has no barrier */
 };
 
-/* Of one thread for one device. */
+/* Of one thread for one device. What has no lock here or below is its thread's, inside its cache, or of
+ * whoever holds that still. */
 typedef struct accel__share {
     accel__shard shard;
-    _Atomic(size_t) cached_bytes; /* in this thread's drawers, of the device; others read */
+    ptrdiff_t room; /* bytes that the thread may cache yet, of the device */
     accel__device *device;
     struct accel__share *next; /* of the same thread */
 } accel__share;
 
 /* Free blocks of one lane, all in state CACHED. */
 typedef struct accel__drawer {
-    accel_stream *stream; /* the lane's; NULL: an empty place */
-    uint64_t stream_id;   /* streams may be made anew at the same address */
+    accel_stream *stream; /* the lane's, perhaps of before; NULL: nobody's */
+    uint64_t key;         /* of the use of the lane; 0: nobody's */
     accel__lane *lane;
     accel__share *share;
-    uint64_t filled[ACCEL__CACHE_WORDS];     /* the lists that may have blocks */
-    accel__block *sizes[ACCEL__CACHE_SIZES]; /* linked by bin_after, the latest first */
+    accel__block *lists[ACCEL__CACHE_LISTS]; /* by size / 512; by bin_after, the latest first */
+    uint8_t filled[ACCEL__CACHE_LISTS / ACCEL__CACHE_FILLED + 1];
 } accel__drawer;
 
 typedef struct accel__cache {
     _Atomic(uint32_t) is_busy; /* its thread is inside */
-    _Atomic(uint32_t) is_held; /* and shall not be */
-    uint32_t generation;
+    _Atomic(uint32_t) is_held; /* and shall not be, or not without ado */
+    /* The generation while the short ways may be taken; UINT32_MAX while the long ones must be: the settings
+     * are not plain ones, the history is on, or a scope of a pool is open. */
+    _Atomic(uint32_t) pass;
     bool is_shared; /* other threads have caches, too: then two may free the same block at once */
-    /* The settings under which the short ways hold; others never are those that hold now. */
-    const accel__config *config;
-    const accel__config *seen;                   /* what the cache is in line with */
-    size_t limit;                                /* bytes that may lie cached for a device */
-    accel__drawer *drawers[ACCEL__CACHE_PLACES]; /* at accel__cache_place of their streams */
+    bool is_plain;  /* but for the history, the short ways might be taken */
+    bool is_scoped; /* the thread has a scope of a pool open */
+    uint32_t generation;
+    const accel__config *config; /* what the cache is in line with */
+    size_t limit;                /* bytes that may lie cached for a device */
+    accel__share *shares;
     size_t drawer_count;
     size_t next_victim;
-    accel__share *shares;
-    struct accel__cache *next;      /* in the list of all */
-    struct accel__cache *inherited; /* the parent's, before a fork */
+    struct accel__cache *next;                    /* in the list of all */
+    struct accel__cache *inherited;               /* the parent's, before a fork */
+    accel__drawer *drawers[ACCEL__STREAM_PLACES]; /* never NULL: accel__drawer_nobodys */
 } accel__cache;
 
-/* The calling thread's; NULL: none, or not yet. It may be of the parent of a forked child: compare its
- * generation. */
-extern _Thread_local accel__cache *accel__cache_mine __attribute__((tls_model("initial-exec")));
+/* Where no drawer is. */
+extern accel__drawer accel__drawer_nobodys __attribute__((visibility("hidden")));
+
+/* The calling thread's; one of generation UINT32_MAX where it has none. It may be of the parent of a forked
+ * child: compare its generation. */
+extern _Thread_local accel__cache *accel__cache_mine
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* The calling thread's, made where there is none and brought in line with the settings; NULL: no host
  * memory. With no lock held. */
@@ -70,9 +80,10 @@ accel__cache *accel__cache_own(void);
 /* The thread's share of a device, made at its first need; NULL: no host memory. With no lock held. */
 accel__share *accel__cache_share(accel__cache *cache, accel__device *device);
 
-/* Gives the lane, of a device's default heap, a drawer; what lay in its place goes back to its heap. With no
- * lock held. */
-void accel__cache_open_drawer(accel__cache *cache, accel__lane *lane, accel_stream *stream);
+/* The drawer of the lane, which is one of a device's default heap; what lay in its place goes back to its heap.
+ * The thread has a share of the device. NULL: no host memory. With no lock held. */
+accel__drawer *accel__cache_open_drawer(accel__cache *cache, accel__lane *lane,
+                                        accel_stream *stream);
 
 /* What the calling thread keeps for the device goes back to the heap. With no lock held. */
 void accel__cache_flush_mine(accel__device *device);
@@ -86,7 +97,7 @@ static inline accel__shard *accel__share_shard(accel__share *share)
     return share != NULL ? &share->shard : NULL;
 }
 
-/* Bytes that lie in all threads' drawers for the device: as good as any figure that changes meanwhile. */
+/* Bytes that lie in all threads' drawers for the device. As accel__cache_flush_all. */
 size_t accel__cache_bytes(const accel__device *device);
 
 /* Holds all threads of this process but the calling one still, at no place where a lock of the allocators
@@ -94,28 +105,38 @@ size_t accel__cache_bytes(const accel__device *device);
 void accel__cache_hold_all(void);
 void accel__cache_let_all_go(void);
 
-/* The thread was found held: waits until it is not any more. */
-void accel__cache_wait(void);
-
-/* False: the thread is held; it is outside, and must call accel__cache_wait. */
-static inline bool accel__cache_enter(accel__cache *cache)
-{
-    accel__barrier_store(&cache->is_busy, 1);
-    if (__builtin_expect(accel__barrier_load(&cache->is_held) == 0, true))
-        return true;
-    atomic_store_explicit(&cache->is_busy, 0, memory_order_release);
-    return false;
-}
+/* ---- entering one's own cache: around every look at its drawers ---- */
 
 static inline void accel__cache_leave(accel__cache *cache)
 {
     atomic_store_explicit(&cache->is_busy, 0, memory_order_release);
 }
 
-static inline size_t accel__cache_place(const accel_stream *stream)
+/* False: not without ado. The thread is outside. */
+static inline bool accel__cache_enter_at_once(accel__cache *cache)
 {
-    return (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15) >>
-           (64 - ACCEL__CACHE_PLACES_LOG2);
+    accel__barrier_store(&cache->is_busy, 1);
+    if (__builtin_expect(accel__barrier_load(&cache->is_held) == 0, true))
+        return true;
+    accel__cache_leave(cache);
+    return false;
 }
+
+/* Waits while the thread is held. */
+void accel__cache_enter_slow(accel__cache *cache);
+
+static inline void accel__cache_enter(accel__cache *cache)
+{
+    if (!accel__cache_enter_at_once(cache))
+        accel__cache_enter_slow(cache);
+}
+
+/* ---- the rules have changed ---- */
+
+/* Settings or history: all caches are brought in line. With no lock held. */
+void accel__cache_review_all(void);
+
+/* The thread's scopes of pools. */
+void accel__cache_review_mine(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "memory/cache.h"
 #include "memory/config_parse.h"
 #include "platform/mutex.h"
 
@@ -113,8 +114,10 @@ accel_status accel_allocator_set_config(const char *text)
         return fail_null(__func__, "text");
     accel_status status = ACCEL_OK;
     const accel__config *found = settings_of(text, "text", __func__, &status);
-    if (found != NULL)
+    if (found != NULL) {
         accel__config_current = found;
+        accel__cache_review_all();
+    }
     return status;
 }
 

@@ -16,6 +16,7 @@
 #include "base/allocate.h"
 #include "base/error.h"
 #include "core/options.h"
+#include "memory/cache.h"
 #include "memory/segment.h"
 #include "memory/stack.h"
 #include "platform/ticks.h"
@@ -410,6 +411,7 @@ accel_status accel_memory_record_history(const accel_memory_history_options *opt
     begin_time();
     atomic_store_explicit(&accel__history_word, off ? 0 : word_of(&known), memory_order_release);
     accel__mutex_unlock(&settings_mutex);
+    accel__cache_review_all();
     return ACCEL_OK;
 }
 

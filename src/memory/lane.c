@@ -45,7 +45,7 @@ static void open_lane(accel__lane *lane, accel_stream *stream)
     static _Atomic(uint64_t) last_key;
     accel__stream_hold(stream);
     lane->key = atomic_fetch_add(&last_key, 1) + 1;
-    lane->place = accel__lane_place(stream);
+    lane->place = stream->place;
     lane->is_closing = false;
     lane->epoch = lane->passed = 1; /* stamp 0: passed from the start */
     lane->marked = 0;

@@ -10,6 +10,7 @@
 #include "base/allocate.h"
 #include "base/error.h"
 #include "core/options.h"
+#include "memory/cache.h"
 
 /* A structure waits until that many others are gone, too. */
 enum { KEPT_GONE = 256 };
@@ -413,6 +414,7 @@ accel_status accel_memory_pool_begin(accel_memory_pool *pool, accel_memory_pool_
     out_scope->pool = pool;
     out_scope->outer = accel__pool_scope;
     accel__pool_scope = out_scope;
+    accel__cache_review_mine();
     return ACCEL_OK;
 }
 
@@ -437,4 +439,5 @@ void accel_memory_pool_end(accel_memory_pool_scope *scope)
         *inner = (accel_memory_pool_scope){0};
         (void)accel_memory_pool_release(pool);
     }
+    accel__cache_review_mine();
 }

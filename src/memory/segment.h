@@ -45,7 +45,7 @@ typedef struct accel__lane {
     accel_stream *stream;     /* held; NULL once the lane is retired */
     uint64_t id;              /* of the stream: no other stream of the process ever has it */
     uint64_t key;             /* no other use of a lane, this one or another, ever has it */
-    size_t place;             /* of a thread's drawer for it: accel__lane_place */
+    size_t place;             /* of the stream */
     struct accel__lane *next; /* in the heap's list, which only grows */
     bool is_closing;          /* the program gave the stream up */
     size_t busy_count;        /* blocks of it that are not in the bins */
@@ -59,14 +59,6 @@ typedef struct accel__lane {
 
     accel__bins bins[2]; /* by kind */
 } accel__lane;
-
-enum { ACCEL__LANE_PLACES_LOG2 = 6, ACCEL__LANE_PLACES = 1 << ACCEL__LANE_PLACES_LOG2 };
-
-static inline size_t accel__lane_place(const accel_stream *stream)
-{
-    return (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15) >>
-           (64 - ACCEL__LANE_PLACES_LOG2);
-}
 
 /* What a pool asks for, and where its memory comes from. */
 typedef struct accel__heap_options {
@@ -106,6 +98,7 @@ struct accel__heap {
     accel__block_store blocks;
     struct accel__statistics *statistics; /* of the device */
     uint64_t searches;
+    uint64_t looks; /* at it, in the invariants preset */
     uint64_t segment_number; /* the newest segment's */
     size_t busy_count;       /* blocks that are not in the bins */
     size_t peak_live;        /* bytes that were not in the bins */

@@ -14,6 +14,9 @@ static const int64_t windows[ACCEL__AMOUNTS] = {32, 1024 * 1024, 1024 * 1024};
 /* Each amount is measured twice: of blocks that are handed out, and with those that wait for streams. */
 enum { HANDED_OUT = 0, ACTIVE = 1, MEASURES = 2 };
 
+/* No bound: distances to it do not overflow. */
+#define FAR_AWAY (INT64_C(1) << 62)
+
 enum { ALL = 0, SMALL = 1, LARGE = 2, POOLS = 3 };
 
 struct accel__statistics {
@@ -38,16 +41,6 @@ struct accel__statistics {
 };
 
 static _Atomic(accel__statistics *) all[ACCEL__BACKEND_MAX + 1][ACCEL__DEVICE_MAX];
-
-static int64_t load(const _Atomic(int64_t) *from)
-{
-    return atomic_load_explicit(from, memory_order_relaxed);
-}
-
-static void store(_Atomic(int64_t) *to, int64_t value)
-{
-    atomic_store_explicit(to, value, memory_order_relaxed);
-}
 
 /* ---- finding and locking ---- */
 
@@ -95,7 +88,7 @@ static int64_t sum_of_shards(const accel__statistics *of, int amount)
 {
     int64_t sum = 0;
     for (const accel__shard *shard = of->shards; shard != NULL; shard = shard->next)
-        sum += load(&shard->current[amount]);
+        sum += shard->current[amount];
     return sum;
 }
 
@@ -137,8 +130,8 @@ static void bound_exactly(accel__statistics *of)
         const int64_t now = sum_of_shards(of, amount);
         const int64_t room = raise_peaks_of(of, amount, now);
         if (of->shards != NULL) {
-            store(&of->shards->upper[amount], now + room);
-            store(&of->shards->lower[amount], INT64_MIN);
+            of->shards->upper[amount] = now + room;
+            of->shards->lower[amount] = -FAR_AWAY;
         }
     }
 }
@@ -158,9 +151,9 @@ static void raise_peaks(accel__statistics *of)
 static void announce(accel__statistics *of, accel__shard *shard, int amount, int64_t wanted)
 {
     const int64_t window = accel__config_get()->exact_peaks ? 0 : windows[amount];
-    of->announced[amount] += wanted - load(&shard->upper[amount]);
-    store(&shard->upper[amount], wanted);
-    store(&shard->lower[amount], wanted - window);
+    of->announced[amount] += wanted - shard->upper[amount];
+    shard->upper[amount] = wanted;
+    shard->lower[amount] = wanted - window;
 }
 
 /* Announces anew what is out of bounds. The next change in the same direction shall not cross again, nor shall
@@ -169,9 +162,9 @@ static void announce_crossed(accel__statistics *of, accel__shard *shard)
 {
     const bool exact = accel__config_get()->exact_peaks;
     for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
-        const int64_t now = load(&shard->current[amount]);
-        const int64_t upper = load(&shard->upper[amount]);
-        const int64_t lower = load(&shard->lower[amount]);
+        const int64_t now = shard->current[amount];
+        const int64_t upper = shard->upper[amount];
+        const int64_t lower = shard->lower[amount];
         const int64_t window = windows[amount];
         if (exact)
             announce(of, shard, amount, now);
@@ -200,8 +193,8 @@ static void rebase(accel__statistics *of)
     memset(of->announced, 0, sizeof of->announced);
     for (accel__shard *shard = of->shards; shard != NULL && !of->is_exact; shard = shard->next)
         for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
-            store(&shard->upper[amount], 0);
-            announce(of, shard, amount, load(&shard->current[amount]));
+            shard->upper[amount] = 0;
+            announce(of, shard, amount, shard->current[amount]);
         }
     raise_peaks(of);
 }
@@ -235,8 +228,8 @@ void accel__statistics_close(accel__shard *shard)
     if (*link == shard) { /* else a fork came between */
         *link = shard->next;
         for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
-            of->current[SMALL][amount] += load(&shard->current[amount]);
-            of->total[SMALL][amount] += load(&shard->total[amount]);
+            of->current[SMALL][amount] += shard->current[amount];
+            of->total[SMALL][amount] += shard->total[amount];
         }
         rebase(of);
     }
@@ -261,7 +254,8 @@ void accel__statistics_allocated(accel__statistics *statistics, accel__shard *sh
                                  accel__block_kind kind, size_t size, size_t requested)
 {
     if (shard != NULL && kind == ACCEL__BLOCK_SMALL) {
-        accel__shard_add(shard, size, requested);
+        if (!accel__shard_add(shard, size, requested))
+            accel__shard_crossed(shard);
         return;
     }
     if (statistics == NULL)
@@ -273,11 +267,13 @@ void accel__statistics_allocated(accel__statistics *statistics, accel__shard *sh
     unlock(statistics);
 }
 
+/* No peak can rise by what follows, and bounds that are nearer than need be only cost a look. */
 void accel__statistics_freed(accel__statistics *statistics, accel__shard *shard,
                              accel__block_kind kind, size_t size, size_t requested, bool waits)
 {
     if (shard != NULL && kind == ACCEL__BLOCK_SMALL && !waits) {
-        accel__shard_remove(shard, size, requested);
+        if (!accel__shard_remove(shard, size, requested))
+            accel__shard_crossed(shard);
         return;
     }
     if (statistics == NULL)
@@ -288,7 +284,6 @@ void accel__statistics_freed(accel__statistics *statistics, accel__shard *shard,
     /* A small block that waits is taken off here, in the device's own figures, even where shards are:
      * together with the line above it leaves `active` as it was. */
     add(statistics->current[pool_of(kind)], -1, size, requested);
-    raise_peaks(statistics);
     unlock(statistics);
 }
 
@@ -299,7 +294,6 @@ void accel__statistics_completed(accel__statistics *statistics, accel__block_kin
         return;
     lock(statistics);
     add(statistics->waiting[pool_of(kind)], -1, size, requested);
-    raise_peaks(statistics);
     unlock(statistics);
 }
 
@@ -357,7 +351,7 @@ static void totals_of(const accel__statistics *of, int amount, int64_t out[POOLS
 {
     out[SMALL] = of->total[SMALL][amount];
     for (const accel__shard *shard = of->shards; shard != NULL; shard = shard->next)
-        out[SMALL] += load(&shard->total[amount]);
+        out[SMALL] += shard->total[amount];
     out[LARGE] = of->total[LARGE][amount];
     out[ALL] = out[SMALL] + out[LARGE];
 }

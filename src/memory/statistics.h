@@ -1,7 +1,7 @@
 /* statistics.h: what is counted, where, and how it stays exact.
  *
  * Small blocks (up to 1 MiB) are counted in shards, one for each thread and device, which their threads
- * change without a lock. A shard's bounds say how far its figures may move unseen; a figure that crosses
+ * change without a lock; to look at them the threads are held still (cache.h). A shard's bounds say how far its figures may move unseen; a figure that crosses
  * one takes the slow way, under the device's mutex:
  *   - one shard: `upper` is what makes some peak rise, so peaks are exact;
  *   - several: a shard has announced `upper` to the others, which is never below what it has, and lets that
@@ -27,12 +27,12 @@ enum {
     ACCEL__AMOUNTS = 3
 };
 
-/* Changed by its thread alone, or with that held still. Others read. */
+/* Its thread's, inside its cache, or of whoever holds that still. */
 typedef struct accel__shard {
-    _Atomic(int64_t) current[ACCEL__AMOUNTS];
-    _Atomic(int64_t) total[ACCEL__AMOUNTS]; /* sum of the increases */
-    _Atomic(int64_t) upper[ACCEL__AMOUNTS]; /* above it, or below `lower`: the slow way */
-    _Atomic(int64_t) lower[ACCEL__AMOUNTS];
+    int64_t current[ACCEL__AMOUNTS];
+    int64_t total[ACCEL__AMOUNTS]; /* sum of the increases */
+    int64_t upper[ACCEL__AMOUNTS]; /* above it, or below `lower`: the slow way */
+    int64_t lower[ACCEL__AMOUNTS];
     accel__statistics *statistics;
     struct accel__shard *next; /* in the device's list, under its mutex */
 } accel__shard;
@@ -80,47 +80,37 @@ void accel__statistics_splits(accel__statistics *statistics, accel__block_kind k
 /* Some figure of the shard is out of bounds. */
 void accel__shard_crossed(accel__shard *shard);
 
-static inline bool accel__shard_change(accel__shard *shard, int amount, int64_t change)
+/* A small block of the thread's was handed out. False: accel__shard_crossed must be called. (The sign of the
+ * distances tells: bounds lie within 2^62.) */
+static inline bool accel__shard_add(accel__shard *shard, size_t size, size_t requested)
 {
-    const int64_t now = atomic_load_explicit(&shard->current[amount], memory_order_relaxed) +
-                        change;
-    atomic_store_explicit(&shard->current[amount], now, memory_order_relaxed);
-    return now > atomic_load_explicit(&shard->upper[amount], memory_order_relaxed) ||
-           now < atomic_load_explicit(&shard->lower[amount], memory_order_relaxed);
+    int64_t *total = shard->total;
+    int64_t *current = shard->current;
+    total[ACCEL__AMOUNT_COUNT] += 1;
+    total[ACCEL__AMOUNT_BYTES] += (int64_t)size;
+    total[ACCEL__AMOUNT_REQUESTED] += (int64_t)requested;
+    const int64_t count = current[ACCEL__AMOUNT_COUNT] += 1;
+    const int64_t bytes = current[ACCEL__AMOUNT_BYTES] += (int64_t)size;
+    const int64_t asked = current[ACCEL__AMOUNT_REQUESTED] += (int64_t)requested;
+    return ((shard->upper[ACCEL__AMOUNT_COUNT] - count) |
+            (shard->upper[ACCEL__AMOUNT_BYTES] - bytes) |
+            (shard->upper[ACCEL__AMOUNT_REQUESTED] - asked)) >= 0;
 }
 
-static inline void accel__shard_increase(accel__shard *shard, int amount, int64_t change,
-                                         bool *crossed)
+/* It was taken back. The same. */
+static inline bool accel__shard_remove(accel__shard *shard, size_t size, size_t requested)
 {
-    atomic_store_explicit(&shard->total[amount],
-                          atomic_load_explicit(&shard->total[amount], memory_order_relaxed) +
-                              change,
-                          memory_order_relaxed);
-    *crossed |= accel__shard_change(shard, amount, change);
+    int64_t *current = shard->current;
+    const int64_t count = current[ACCEL__AMOUNT_COUNT] -= 1;
+    const int64_t bytes = current[ACCEL__AMOUNT_BYTES] -= (int64_t)size;
+    const int64_t asked = current[ACCEL__AMOUNT_REQUESTED] -= (int64_t)requested;
+    return ((count - shard->lower[ACCEL__AMOUNT_COUNT]) |
+            (bytes - shard->lower[ACCEL__AMOUNT_BYTES]) |
+            (asked - shard->lower[ACCEL__AMOUNT_REQUESTED])) >= 0;
 }
 
-/* A small block of the thread's was handed out. */
-static inline void accel__shard_add(accel__shard *shard, size_t size, size_t requested)
-{
-    bool crossed = false;
-    accel__shard_increase(shard, ACCEL__AMOUNT_COUNT, 1, &crossed);
-    accel__shard_increase(shard, ACCEL__AMOUNT_BYTES, (int64_t)size, &crossed);
-    accel__shard_increase(shard, ACCEL__AMOUNT_REQUESTED, (int64_t)requested, &crossed);
-    if (__builtin_expect(crossed, false))
-        accel__shard_crossed(shard);
-}
-
-/* It was taken back. */
-static inline void accel__shard_remove(accel__shard *shard, size_t size, size_t requested)
-{
-    bool crossed = accel__shard_change(shard, ACCEL__AMOUNT_COUNT, -1);
-    crossed |= accel__shard_change(shard, ACCEL__AMOUNT_BYTES, -(int64_t)size);
-    crossed |= accel__shard_change(shard, ACCEL__AMOUNT_REQUESTED, -(int64_t)requested);
-    if (__builtin_expect(crossed, false))
-        accel__shard_crossed(shard);
-}
-
-/* A block of any kind; `shard` NULL: the thread has none (no host memory). */
+/* A block of any kind. The thread is inside its cache; or `shard` is NULL, as it has none (no host memory),
+ * and all threads are held still. */
 void accel__statistics_allocated(accel__statistics *statistics, accel__shard *shard,
                                  accel__block_kind kind, size_t size, size_t requested);
 
@@ -128,7 +118,7 @@ void accel__statistics_allocated(accel__statistics *statistics, accel__shard *sh
 void accel__statistics_freed(accel__statistics *statistics, accel__shard *shard,
                              accel__block_kind kind, size_t size, size_t requested, bool waits);
 
-/* One that waited: its streams have passed. */
+/* One that waited: its streams have passed. On any thread. */
 void accel__statistics_completed(accel__statistics *statistics, accel__block_kind kind, size_t size,
                                  size_t requested);
 
@@ -144,7 +134,7 @@ void accel__statistics_rebase(accel__statistics *statistics);
 
 /* ---- questions ---- */
 
-/* All but struct_size and max_split_size. The two resets: with all threads held still. */
+/* All but struct_size and max_split_size. These, too: with all threads held still. */
 void accel__statistics_read(accel__statistics *statistics, accel_memory_statistics *out);
 void accel__statistics_reset_accumulated(accel__statistics *statistics);
 void accel__statistics_reset_peak(accel__statistics *statistics);

@@ -36,7 +36,9 @@ static void lock(void)
 /* With the lock. Takes `made` over, or leaves it where the block has that stream already. */
 static accel_status add(accel__block *block, accel__mark **made)
 {
-    if (accel__range_state_of(&block->range) != ACCEL__RANGE_LIVE)
+    uint32_t seen = atomic_load_explicit(&block->range.state, memory_order_acquire);
+    if ((seen & ACCEL__RANGE_STATES) != ACCEL__RANGE_LIVE ||
+        !atomic_compare_exchange_strong(&block->range.state, &seen, ACCEL__RANGE_LIVE))
         return ACCEL_ERROR_INVALID_ARGUMENT;
     if (block->uses == NULL)
         block->uses = *made;

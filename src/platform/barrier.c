@@ -7,31 +7,28 @@
 
 #include "platform/generation.h"
 
-_Atomic(bool) accel__barrier_fences = true;
-
-static _Atomic(uint32_t) prepared; /* the generation that registered, or found that it cannot */
+static _Atomic(uint32_t) prepared; /* generation << 1 | 1 where the barrier works */
 
 static long membarrier(int command)
 {
     return syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* A thread that still fences does no harm, so nobody waits for the change to be seen. Once a process does
- * without fences it cannot go back; a child registers anew, and one that cannot (a filter of system calls
- * was set meanwhile) fences, with none of its threads at work yet. */
-void accel__barrier_prepare(void)
+bool accel__barrier_prepare(void)
 {
-    const uint32_t now = accel__generation();
-    if (atomic_load_explicit(&prepared, memory_order_acquire) == now)
-        return;
-    const bool works = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-    atomic_store_explicit(&accel__barrier_fences, !works, memory_order_seq_cst);
-    atomic_store_explicit(&prepared, now, memory_order_release);
+    const uint32_t now = accel__generation() << 1;
+    uint32_t known = atomic_load_explicit(&prepared, memory_order_acquire);
+    if (known >> 1 != now >> 1) {
+        const bool works = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+        known = now | (works ? 1u : 0u);
+        atomic_store_explicit(&prepared, known, memory_order_release);
+    }
+    return (known & 1u) != 0;
 }
 
 void accel__barrier_all(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (!atomic_load_explicit(&accel__barrier_fences, memory_order_relaxed))
+    if ((atomic_load_explicit(&prepared, memory_order_relaxed) & 1u) != 0)
         (void)membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }

@@ -4,7 +4,7 @@
  *   rarely: store theirs; accel__barrier_all(); if (mine) …
  *
  * One of the two sees the other's store. The often-used side costs two plain moves where the system can put
- * a barrier on all processors that the process runs on (Linux 4.14), else a full fence. */
+ * a barrier on all processors that the process runs on (Linux 4.14); elsewhere it must fence, too. */
 #ifndef ACCEL_PLATFORM_BARRIER_H
 #define ACCEL_PLATFORM_BARRIER_H
 
@@ -12,11 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the often-used side must fence itself. True until accel__barrier_prepare found out. */
-extern _Atomic(bool) accel__barrier_fences;
-
-/* Before the first use of either side; again in a forked child. Cheap when done. */
-void accel__barrier_prepare(void);
+/* Before the first use of either side; again in a forked child. False: the often-used side must fence itself
+ * between its two steps. Cheap when done. */
+bool accel__barrier_prepare(void);
 
 void accel__barrier_all(void);
 
@@ -34,8 +32,6 @@ static inline void accel__barrier_store(_Atomic(uint32_t) *flag, uint32_t value)
     atomic_exchange_explicit(flag, value, memory_order_seq_cst);
 #else
     atomic_store_explicit(flag, value, memory_order_relaxed);
-    if (__builtin_expect(atomic_load_explicit(&accel__barrier_fences, memory_order_relaxed), false))
-        atomic_thread_fence(memory_order_seq_cst);
     atomic_signal_fence(memory_order_seq_cst);
 #endif
 }
