@@ -279,7 +279,7 @@ static accel_status take_or_wait(const request *wanted, bool some_wait,
     if (status != ACCEL_OK && accel__host_give_back(wanted->cache, 0) != 0)
         status = take_new(wanted, out_block);
     if (status != ACCEL_OK && some_wait) {
-        (void)accel__device_synchronize(wanted->cache->device, wanted->function);
+        (void)accel__device_wait(wanted->cache->device, wanted->function);
         collect(wanted->cache);
         *out_block = take_cached(wanted);
         status = *out_block != NULL ? ACCEL_OK : status;

@@ -23,6 +23,6 @@ bool accel__neighbours_collect(accel__device *device)
 
 bool accel__neighbours_wait(accel__device *device)
 {
-    (void)accel__device_synchronize(device, "accel_memory_alloc");
+    (void)accel__device_wait(device, "accel_memory_alloc");
     return accel__uses_collect(device);
 }
