@@ -346,12 +346,6 @@ accel_status accel__device_synchronize(accel__device *device, const char *functi
     return status == ACCEL_OK ? accel__device_wait(device, function) : status;
 }
 
-accel_status accel__device_wait(accel__device *device, const char *function)
-{
-    const accel_status status = accel__capture_refuse_device(device, function);
-    return status == ACCEL_OK ? accel__device_wait(device, function) : status;
-}
-
 accel_status accel_stream_synchronize(accel_stream *stream)
 {
     accel_status status = accel__resolve_stream(stream, __func__, &stream);
