@@ -295,13 +295,15 @@ accel_status accel_memory_snapshot_create(const accel_memory_snapshot_options *o
                                           accel_memory_snapshot **out_snapshot)
 {
     accel_memory_snapshot_options known = {0};
+    accel_memory_snapshot *snapshot = NULL;
     if (out_snapshot == NULL)
         return accel__fail_null(__func__, "out_snapshot");
     *out_snapshot = NULL;
     accel_status status = accel__options_read(options, &known, sizeof known, __func__);
     if (status == ACCEL_OK)
-        status = accel__snapshot_take(&known, __func__, out_snapshot);
-    if (status == ACCEL_OK && accel__history_is_on())
-        note_snapshot(*out_snapshot);
+        status = accel__snapshot_take(&known, __func__, &snapshot);
+    if (snapshot != NULL && accel__history_is_on())
+        note_snapshot(snapshot);
+    *out_snapshot = snapshot;
     return status;
 }

@@ -213,7 +213,7 @@ static void try_symbol(const accel__symbols *symbols, const object *of, const El
 static void read_table(const accel__symbols *symbols, const object *of, const symbol_table *table,
                        named *names)
 {
-    ElfW(Sym) some[512];
+    ElfW(Sym) some[512] = {{0}};
     for (uint64_t at = 0; at < table->count;) {
         const uint64_t left = table->count - at;
         const size_t count = left < 512 ? (size_t)left : 512;
