@@ -1,0 +1,162 @@
+/* graph_part_test.c: how another layer takes part in graphs (core/capture.h): its prologue is called before
+ * each replay, on the stream that replays, in order; in a child before the child's nodes, each time that the
+ * child occurs; a failure keeps the graph from being queued; release comes once, when the last graph that has
+ * the part is gone and its replays have passed. */
+#include "base/error.h"
+#include "core/capture.h"
+
+#include "support/graphs.h"
+
+typedef struct part {
+    accel__capture_part base; /* first */
+    uint32_t value;           /* appended to the log by each prologue */
+    test_log *log;
+    uint32_t prologues;
+    uint32_t releases;
+    accel_status fails; /* what the prologue returns instead */
+} part;
+
+static accel_status append_value(accel__capture_part *base, accel_stream *on)
+{
+    part *own = (part *)base;
+    own->prologues++;
+    if (own->fails != ACCEL_OK)
+        return accel__fail(own->fails, NULL, "test", "the prologue fails on purpose");
+    return test_launch_append(&kernels, on, own->log, own->value);
+}
+
+static void count_release(accel__capture_part *base)
+{
+    ((part *)base)->releases++;
+}
+
+static part make_part(uint32_t value, test_log *log)
+{
+    return (part){
+        .base = {.prologue = append_value, .release = count_release}, .value = value, .log = log};
+}
+
+/* A graph that appends `value`, and has the part. */
+static accel_graph *capture_with(part *taking, uint32_t value)
+{
+    accel_graph *graph = test_graph_make(false);
+    test_graph_begin(graph);
+    accel__capture *capture = accel__capture_of(stream);
+    assert_non_null(capture);
+    taking->base.key = taking;
+    assert_null(accel__capture_find_part(capture, taking));
+    OK(accel__capture_attach(capture, &taking->base));
+    assert_ptr_equal(accel__capture_find_part(capture, taking), &taking->base);
+    accel__capture_release(capture);
+    OK(test_launch_append(&kernels, stream, taking->log, value));
+    OK(accel_graph_capture_end(graph, stream));
+    return graph;
+}
+
+static void replay(accel_graph *graph)
+{
+    OK(accel_graph_replay(graph, stream));
+    OK(accel_stream_synchronize(stream));
+}
+
+static void test_before_each_replay(void **state)
+{
+    (void)state;
+    static test_log log;
+    part taking = make_part(7, &log);
+    accel_graph *graph = capture_with(&taking, 1);
+    assert_int_equal(taking.prologues, 0);
+    replay(graph);
+    replay(graph);
+    test_log_is(&log, (const uint32_t[]){7, 1, 7, 1}, 4);
+    accel_graph_release(graph);
+    assert_int_equal(taking.prologues, 2);
+    assert_int_equal(taking.releases, 1);
+}
+
+static void test_a_failing_prologue(void **state)
+{
+    (void)state;
+    static test_log log;
+    part taking = make_part(7, &log);
+    accel_graph *graph = capture_with(&taking, 1);
+    taking.fails = ACCEL_ERROR_OUT_OF_RANGE;
+    FAILS(accel_graph_replay(graph, stream), ACCEL_ERROR_OUT_OF_RANGE, "accel_graph_replay");
+    OK(accel_stream_synchronize(stream));
+    assert_int_equal(log.count, 0);
+    taking.fails = ACCEL_OK;
+    replay(graph);
+    test_log_is(&log, (const uint32_t[]){7, 1}, 2);
+    OK(accel_graph_reset(graph));
+    assert_int_equal(taking.releases, 1);
+    accel_graph_release(graph);
+    assert_int_equal(taking.releases, 1);
+}
+
+static void test_in_children(void **state)
+{
+    (void)state;
+    static test_log log;
+    part taking = make_part(7, &log);
+    accel_graph *child = capture_with(&taking, 1);
+    accel_graph *parent = test_graph_make(false);
+    accel_graph_node node = 0;
+    OK(accel_graph_add_child(parent, NULL, 0, child, &node));
+    OK(accel_graph_add_child(parent, &node, 1, child, &node));
+    accel_graph_release(child);
+    assert_int_equal(taking.releases, 0);
+    replay(parent);
+    test_log_is(&log, (const uint32_t[]){7, 1, 7, 1}, 4);
+    accel_graph_release(parent);
+    assert_int_equal(taking.releases, 1);
+}
+
+static void test_release_waits_for_replays(void **state)
+{
+    (void)state;
+    static test_log log;
+    test_gate gate = {0};
+    part taking = make_part(7, &log);
+    accel_graph *graph = capture_with(&taking, 1);
+    OK(test_launch_gate(&kernels, stream, &gate));
+    OK(accel_graph_replay(graph, stream));
+    accel_graph_release(graph);
+    assert_int_equal(taking.releases, 0);
+    test_gate_open(&gate);
+    OK(accel_synchronize(test_cpu_device(0)));
+    assert_int_equal(taking.releases, 1);
+    test_log_is(&log, (const uint32_t[]){7, 1}, 2);
+}
+
+static void test_captures_that_fail(void **state)
+{
+    (void)state;
+    static test_log log;
+    part taking = make_part(7, &log);
+    part late = make_part(8, &log);
+    bool done = false;
+    accel_graph *graph = test_graph_make(false);
+    test_graph_begin(graph);
+    accel__capture *capture = accel__capture_of(stream);
+    OK(accel__capture_attach(capture, &taking.base));
+    EXPECT(accel_stream_query(stream, &done), ACCEL_ERROR_CAPTURE);
+    EXPECT(accel__capture_attach(capture, &late.base), ACCEL_ERROR_CAPTURE); /* not taken over */
+    EXPECT(accel_graph_capture_end(graph, stream), ACCEL_ERROR_CAPTURE);
+    assert_int_equal(taking.releases, 1);
+    EXPECT(accel__capture_attach(capture, &late.base), ACCEL_ERROR_CAPTURE); /* it is over */
+    assert_int_equal(late.releases, 0);
+    accel__capture_release(capture);
+    accel_graph_release(graph);
+    assert_null(accel__capture_of(stream));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_before_each_replay), cmocka_unit_test(test_a_failing_prologue),
+        cmocka_unit_test(test_in_children),        cmocka_unit_test(test_release_waits_for_replays),
+        cmocka_unit_test(test_captures_that_fail),
+    };
+    return cmocka_run_group_tests_name("graph_part", tests, test_graphs_set_up,
+                                       test_graphs_tear_down);
+}
