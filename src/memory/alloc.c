@@ -142,7 +142,8 @@ static accel__block *take_at_hand(accel__cache *cache, accel__lane *lane, accel_
     if (drawer == NULL)
         return NULL;
     accel__cache_enter(cache);
-    accel__block *block = accel__at_hand_take(drawer, drawer->share, size);
+    size_t block_size;
+    accel__block *block = accel__at_hand_take(drawer, drawer->share, size, &block_size);
     accel__cache_leave(cache);
     return block;
 }

@@ -41,12 +41,12 @@ accel_status accel_memory_alloc(accel_stream *stream, size_t size,
     if (!accel__cache_enter_at_once(cache))
         goto long_way;
     accel__share *share = drawer->share;
-    accel__block *block = accel__at_hand_take(drawer, share, size);
+    size_t block_size;
+    accel__block *block = accel__at_hand_take(drawer, share, size, &block_size);
     if (block == NULL) {
         accel__cache_leave(cache);
         goto long_way;
     }
-    const size_t block_size = block->size;
     atomic_store_explicit(&block->range.state, ACCEL__RANGE_LIVE | ACCEL__RANGE_AT_HAND,
                           memory_order_release);
     *out_pointer = (void *)accel__range_begin(&block->range);

@@ -7,15 +7,17 @@
 
 /* Out of its list. NULL: that is empty. The caller is inside the cache, as for all of these. */
 static inline accel__block *accel__at_hand_take(accel__drawer *drawer, accel__share *share,
-                                                size_t size)
+                                                size_t size, size_t *out_size)
 {
     accel__block **list = &drawer->lists[(size - 1) / ACCEL__BLOCK_UNIT + 1];
     accel__block *block = *list;
     if (__builtin_expect(block == NULL, false))
         return NULL;
+    const size_t block_size = block->size;
     *list = block->bin_after;
-    share->room += (ptrdiff_t)block->size;
+    share->room += (ptrdiff_t)block_size;
     accel__range_set_size(&block->range, size);
+    *out_size = block_size;
     return block;
 }
 

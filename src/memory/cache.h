@@ -17,8 +17,9 @@
 #include "platform/barrier.h"
 
 enum {
-    ACCEL__CACHE_LISTS = ACCEL__SMALL_SIZE / ACCEL__BLOCK_UNIT + 1, /* one for each size */
-    ACCEL__CACHE_FILLED = 8,   /* of them share a word whether they may have blocks */
+    ACCEL__CACHE_FILLED = 8, /* lists that share a mark whether they may have blocks */
+    /* One for each size from 0, in whole groups of those. */
+    ACCEL__CACHE_LISTS = ACCEL__SMALL_SIZE / ACCEL__BLOCK_UNIT + ACCEL__CACHE_FILLED,
     ACCEL__CACHE_DRAWERS = 16, /* places that are taken, at most */
     /* Why a thread shall not enter at once: bits of `is_held`. */
     ACCEL__CACHE_HELD = 1, /* it is held still */
@@ -37,12 +38,12 @@ typedef struct accel__share {
 
 /* Free blocks of one lane, all in state CACHED. */
 typedef struct accel__drawer {
-    accel_stream *stream; /* the lane's, perhaps of before; NULL: nobody's */
-    uint64_t key;         /* of the use of the lane; 0: nobody's */
+    accel__block *lists[ACCEL__CACHE_LISTS]; /* by size / 512; by bin_after, the latest first */
+    accel_stream *stream;                    /* the lane's, perhaps of before; NULL: nobody's */
+    uint64_t key;                            /* of the use of the lane; 0: nobody's */
     accel__lane *lane;
     accel__share *share;
-    accel__block *lists[ACCEL__CACHE_LISTS]; /* by size / 512; by bin_after, the latest first */
-    uint8_t filled[ACCEL__CACHE_LISTS / ACCEL__CACHE_FILLED + 1];
+    uint8_t filled[ACCEL__CACHE_LISTS / ACCEL__CACHE_FILLED];
 } accel__drawer;
 
 typedef struct accel__cache {

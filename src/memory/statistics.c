@@ -84,11 +84,24 @@ static void unlock(accel__statistics *of)
 
 /* ---- sums and peaks ---- */
 
+static int64_t current_of(const accel__shard *shard, int amount)
+{
+    return shard->upper[amount] - shard->above[amount];
+}
+
+static void set_bounds(accel__shard *shard, int amount, int64_t upper, int64_t lower)
+{
+    const int64_t now = current_of(shard, amount);
+    shard->upper[amount] = upper;
+    shard->above[amount] = upper - now;
+    shard->below[amount] = now - lower;
+}
+
 static int64_t sum_of_shards(const accel__statistics *of, int amount)
 {
     int64_t sum = 0;
     for (const accel__shard *shard = of->shards; shard != NULL; shard = shard->next)
-        sum += shard->current[amount];
+        sum += current_of(shard, amount);
     return sum;
 }
 
@@ -129,10 +142,8 @@ static void bound_exactly(accel__statistics *of)
     for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
         const int64_t now = sum_of_shards(of, amount);
         const int64_t room = raise_peaks_of(of, amount, now);
-        if (of->shards != NULL) {
-            of->shards->upper[amount] = now + room;
-            of->shards->lower[amount] = -FAR_AWAY;
-        }
+        if (of->shards != NULL)
+            set_bounds(of->shards, amount, now + room, -FAR_AWAY);
     }
 }
 
@@ -152,8 +163,7 @@ static void announce(accel__statistics *of, accel__shard *shard, int amount, int
 {
     const int64_t window = accel__config_get()->exact_peaks ? 0 : windows[amount];
     of->announced[amount] += wanted - shard->upper[amount];
-    shard->upper[amount] = wanted;
-    shard->lower[amount] = wanted - window;
+    set_bounds(shard, amount, wanted, wanted - window);
 }
 
 /* Announces anew what is out of bounds. The next change in the same direction shall not cross again, nor shall
@@ -162,16 +172,14 @@ static void announce_crossed(accel__statistics *of, accel__shard *shard)
 {
     const bool exact = accel__config_get()->exact_peaks;
     for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
-        const int64_t now = shard->current[amount];
-        const int64_t upper = shard->upper[amount];
-        const int64_t lower = shard->lower[amount];
-        const int64_t window = windows[amount];
+        const int64_t now = current_of(shard, amount);
+        const int64_t half = windows[amount] / 2;
         if (exact)
             announce(of, shard, amount, now);
-        else if (now > upper)
-            announce(of, shard, amount, now - upper < window / 2 ? now + window / 2 : now);
-        else if (now < lower)
-            announce(of, shard, amount, lower - now < window / 2 ? now + window / 2 : now + window);
+        else if (shard->above[amount] < 0)
+            announce(of, shard, amount, -shard->above[amount] < half ? now + half : now);
+        else if (shard->below[amount] < 0)
+            announce(of, shard, amount, -shard->below[amount] < half ? now + half : now + 2 * half);
     }
 }
 
@@ -193,8 +201,8 @@ static void rebase(accel__statistics *of)
     memset(of->announced, 0, sizeof of->announced);
     for (accel__shard *shard = of->shards; shard != NULL && !of->is_exact; shard = shard->next)
         for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
-            shard->upper[amount] = 0;
-            announce(of, shard, amount, shard->current[amount]);
+            set_bounds(shard, amount, 0, 0);
+            announce(of, shard, amount, current_of(shard, amount));
         }
     raise_peaks(of);
 }
@@ -228,7 +236,7 @@ void accel__statistics_close(accel__shard *shard)
     if (*link == shard) { /* else a fork came between */
         *link = shard->next;
         for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
-            of->current[SMALL][amount] += shard->current[amount];
+            of->current[SMALL][amount] += current_of(shard, amount);
             of->total[SMALL][amount] += shard->total[amount];
         }
         rebase(of);

@@ -29,10 +29,11 @@ enum {
 
 /* Its thread's, inside its cache, or of whoever holds that still. */
 typedef struct accel__shard {
-    int64_t current[ACCEL__AMOUNTS];
+    /* How far the figures are from their bounds: below 0, the slow way. */
+    int64_t above[ACCEL__AMOUNTS];
+    int64_t below[ACCEL__AMOUNTS];
     int64_t total[ACCEL__AMOUNTS]; /* sum of the increases */
-    int64_t upper[ACCEL__AMOUNTS]; /* above it, or below `lower`: the slow way */
-    int64_t lower[ACCEL__AMOUNTS];
+    int64_t upper[ACCEL__AMOUNTS]; /* the bound: the figure itself is upper - above */
     accel__statistics *statistics;
     struct accel__shard *next; /* in the device's list, under its mutex */
 } accel__shard;
@@ -80,33 +81,34 @@ void accel__statistics_splits(accel__statistics *statistics, accel__block_kind k
 /* Some figure of the shard is out of bounds. */
 void accel__shard_crossed(accel__shard *shard);
 
-/* A small block of the thread's was handed out. False: accel__shard_crossed must be called. (The sign of the
- * distances tells: bounds lie within 2^62.) */
+/* A small block of the thread's was handed out. False: accel__shard_crossed must be called. */
 static inline bool accel__shard_add(accel__shard *shard, size_t size, size_t requested)
 {
+    int64_t *below = shard->below;
     int64_t *total = shard->total;
-    int64_t *current = shard->current;
+    below[ACCEL__AMOUNT_COUNT] += 1;
+    below[ACCEL__AMOUNT_BYTES] += (int64_t)size;
+    below[ACCEL__AMOUNT_REQUESTED] += (int64_t)requested;
     total[ACCEL__AMOUNT_COUNT] += 1;
     total[ACCEL__AMOUNT_BYTES] += (int64_t)size;
     total[ACCEL__AMOUNT_REQUESTED] += (int64_t)requested;
-    const int64_t count = current[ACCEL__AMOUNT_COUNT] += 1;
-    const int64_t bytes = current[ACCEL__AMOUNT_BYTES] += (int64_t)size;
-    const int64_t asked = current[ACCEL__AMOUNT_REQUESTED] += (int64_t)requested;
-    return ((shard->upper[ACCEL__AMOUNT_COUNT] - count) |
-            (shard->upper[ACCEL__AMOUNT_BYTES] - bytes) |
-            (shard->upper[ACCEL__AMOUNT_REQUESTED] - asked)) >= 0;
+    const int64_t count = shard->above[ACCEL__AMOUNT_COUNT] -= 1;
+    const int64_t bytes = shard->above[ACCEL__AMOUNT_BYTES] -= (int64_t)size;
+    const int64_t asked = shard->above[ACCEL__AMOUNT_REQUESTED] -= (int64_t)requested;
+    return (count | bytes | asked) >= 0;
 }
 
 /* It was taken back. The same. */
 static inline bool accel__shard_remove(accel__shard *shard, size_t size, size_t requested)
 {
-    int64_t *current = shard->current;
-    const int64_t count = current[ACCEL__AMOUNT_COUNT] -= 1;
-    const int64_t bytes = current[ACCEL__AMOUNT_BYTES] -= (int64_t)size;
-    const int64_t asked = current[ACCEL__AMOUNT_REQUESTED] -= (int64_t)requested;
-    return ((count - shard->lower[ACCEL__AMOUNT_COUNT]) |
-            (bytes - shard->lower[ACCEL__AMOUNT_BYTES]) |
-            (asked - shard->lower[ACCEL__AMOUNT_REQUESTED])) >= 0;
+    int64_t *above = shard->above;
+    above[ACCEL__AMOUNT_COUNT] += 1;
+    above[ACCEL__AMOUNT_BYTES] += (int64_t)size;
+    above[ACCEL__AMOUNT_REQUESTED] += (int64_t)requested;
+    const int64_t count = shard->below[ACCEL__AMOUNT_COUNT] -= 1;
+    const int64_t bytes = shard->below[ACCEL__AMOUNT_BYTES] -= (int64_t)size;
+    const int64_t asked = shard->below[ACCEL__AMOUNT_REQUESTED] -= (int64_t)requested;
+    return (count | bytes | asked) >= 0;
 }
 
 /* A block of any kind. The thread is inside its cache; or `shard` is NULL, as it has none (no host memory),
