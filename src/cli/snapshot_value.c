@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { CHUNK_SIZE = 256 * 1024, FIRST_CAPACITY = 4 };
+enum { CHUNK_MIN = 4 * 1024, CHUNK_MAX = 256 * 1024, FIRST_CAPACITY = 4 };
 
 struct accel__value_chunk {
     accel__value_chunk *older;
@@ -54,9 +54,14 @@ void accel__value_store_release(accel__value_store *store)
     memset(store, 0, sizeof *store);
 }
 
+/* Each chunk is as large as all before it, within limits. */
 static bool add_chunk(accel__value_store *store, size_t least)
 {
-    size_t size = least > CHUNK_SIZE ? least : CHUNK_SIZE;
+    size_t size = store->total > CHUNK_MAX   ? CHUNK_MAX
+                  : store->total < CHUNK_MIN ? CHUNK_MIN
+                                             : store->total;
+    if (size < least)
+        size = least;
     if (size > SIZE_MAX - sizeof(accel__value_chunk))
         return false;
     accel__value_chunk *chunk = calloc(1, sizeof *chunk + size);
