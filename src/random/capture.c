@@ -74,40 +74,41 @@ static void release(accel__capture_part *base)
 
 /* ---- captures ---- */
 
-static accel_status make_part(accel_generator *generator, accel__random_part **out_part,
-                              const char *function)
+/* NULL: *out_status says why. */
+static accel__random_part *make_part(accel_generator *generator, const char *function,
+                                     accel_status *out_status)
 {
     accel__device *device = generator->device;
     void *cells = NULL;
     accel__random_part *part = accel__allocate(sizeof *part);
-    if (part == NULL)
-        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, device->backend->table.name, function,
-                           "no memory for a generator's part of a graph");
+    if (part == NULL) {
+        *out_status = accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, device->backend->table.name,
+                                  function, "no memory for a generator's part of a graph");
+        return NULL;
+    }
     part->home = &device->default_stream; /* so it never comes from the graph's own pool */
-    const accel_status status = accel_memory_alloc(part->home, 2 * sizeof *part->cells, NULL,
-                                                   &cells);
-    if (status != ACCEL_OK) {
+    *out_status = accel_memory_alloc(part->home, 2 * sizeof *part->cells, NULL, &cells);
+    if (*out_status != ACCEL_OK) {
         accel__deallocate(part);
-        return accel__error_met_by(status, function);
+        return NULL;
     }
     part->cells = cells;
     part->base = (accel__capture_part){.key = generator, .prologue = prologue, .release = release};
     part->generator = generator;
     accel_generator_retain(generator);
-    *out_part = part;
-    return ACCEL_OK;
+    return part;
 }
 
 accel_status accel__random_part_get(accel__capture *capture, accel_generator *generator,
                                     accel__random_part **out_part, const char *function)
 {
-    accel__random_part *made = NULL;
+    accel_status status = ACCEL_OK;
     *out_part = (accel__random_part *)accel__capture_find_part(capture, generator);
     if (*out_part != NULL)
         return ACCEL_OK;
-    accel_status status = make_part(generator, &made, function);
-    if (status != ACCEL_OK)
-        return status;
+    accel__random_part *made = make_part(generator, function, &status);
+    if (made == NULL)
+        return accel__error_met_by(status, function);
     accel__mutex_lock(&attach_mutex);
     *out_part = (accel__random_part *)accel__capture_find_part(capture, generator);
     const bool is_needed = *out_part == NULL;

@@ -207,8 +207,9 @@ static accel_status run(fill_call *call)
     if (status != ACCEL_OK || call->count == 0)
         return status;
     status = check_memory(call);
-    if (status == ACCEL_OK)
-        status = check_stream(call);
+    if (status != ACCEL_OK || call->device == NULL)
+        return status;
+    status = check_stream(call);
     if (status == ACCEL_OK)
         status = choose_generator(&call->generator, call->device, call->function);
     if (status == ACCEL_OK)

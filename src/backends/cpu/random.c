@@ -35,13 +35,13 @@ const accel__cpu_random_path *accel__cpu_random_path_at(uint32_t index)
 static const accel__cpu_random_path *choose_path(void)
 {
     const char *name = accel__environment_get("ACCEL_CPU_SIMD");
-    const accel__cpu_random_path *best = NULL;
-    for (uint32_t i = 0; i < PATH_COUNT; i++) {
+    const accel__cpu_random_path *best = paths[PATH_COUNT - 1];
+    for (uint32_t i = PATH_COUNT; i-- > 0;) {
         if (!paths[i]->is_supported())
             continue;
         if (name != NULL && strcmp(paths[i]->name, name) == 0)
             return paths[i];
-        best = best != NULL ? best : paths[i];
+        best = paths[i];
     }
     if (name != NULL)
         accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu",
