@@ -54,6 +54,7 @@ static const accel__cpu_random_path *choose_path(void)
 
 typedef union buffer {
     _Alignas(64) uint32_t words[PIECE_WORDS];
+    uint64_t wide[PIECE_WORDS / 2];
     float floats[PIECE_WORDS];
 } buffer;
 
@@ -120,11 +121,23 @@ static inline void integers(const accel__cpu_random_fill *fill, size_t size, uin
                 fill->low + accel_philox_below_u32(state, first + i, range));
 }
 
-static void integers_64(const accel__cpu_random_fill *fill, uint64_t first, uint64_t count)
+/* The same with 64 bits; range 0 stands for 2^64. */
+static void integers_64(const accel__cpu_random_fill *fill, uint64_t first, const uint64_t *words,
+                        size_t count)
 {
     const accel_philox_state state = {.seed = fill->seed, .offset = fill->offset};
-    for (uint64_t i = first; i < first + count; i++)
-        put(fill->data, 8, i, fill->low + accel_philox_below_u64(state, i, fill->range));
+    const uint64_t range = fill->range;
+    const uint64_t least = range != 0 ? (0 - range) % range : 0;
+    uint64_t *const data = (uint64_t *)fill->data + first;
+    uint32_t rejected = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t high = ACCEL_PHILOX_HIGH64(words[i], range);
+        rejected |= words[i] * range < least;
+        data[i] = fill->low + (range != 0 ? high : words[i]);
+    }
+    for (size_t i = 0; rejected != 0 && i < count; i++)
+        if (words[i] * range < least)
+            data[i] = fill->low + accel_philox_below_u64(state, first + i, range);
 }
 
 static accel__cpu_draw draw_of(const accel__cpu_random_path *path, accel_backend_fill kind)
@@ -166,6 +179,9 @@ static void convert(const accel__cpu_random_fill *fill, uint64_t first, const bu
     case ACCEL_BACKEND_FILL_INTEGER_32:
         integers(fill, 4, first, from->words, count);
         break;
+    case ACCEL_BACKEND_FILL_INTEGER_64:
+        integers_64(fill, first, from->wide, count);
+        break;
     case ACCEL_BACKEND_FILL_UNIFORM_F16:
         uniform_f16(halves, from->words, count);
         break;
@@ -199,10 +215,13 @@ static void run_by_pieces(const accel__cpu_random_path *path, const accel__cpu_r
                           uint64_t first, uint64_t count)
 {
     const accel__cpu_draw draw = draw_of(path, fill->kind);
+    const uint32_t per_block = fill->kind == ACCEL_BACKEND_FILL_INTEGER_64 ? 2 : 4;
+    const size_t most = (size_t)PIECE_WORDS / 4 * per_block;
     buffer piece;
     while (count != 0) {
-        const size_t now = count < PIECE_WORDS ? (size_t)count : PIECE_WORDS;
-        draw(piece.words, fill->seed, fill->offset / 4 + first / 4, (now + 3) / 4);
+        const size_t now = count < most ? (size_t)count : most;
+        draw(piece.words, fill->seed, fill->offset / 4 + first / per_block,
+             (now + per_block - 1) / per_block);
         convert(fill, first, &piece, now);
         first += now;
         count -= now;
@@ -240,9 +259,6 @@ void accel__cpu_random_run(const accel__cpu_random_path *path, const accel__cpu_
     case ACCEL_BACKEND_FILL_NORMAL_F64:
     case ACCEL_BACKEND_FILL_EXPONENTIAL_F64:
         run_direct(path, fill, 8, first, count);
-        break;
-    case ACCEL_BACKEND_FILL_INTEGER_64:
-        integers_64(fill, first, count);
         break;
     default:
         run_by_pieces(path, fill, first, count);
