@@ -3,17 +3,20 @@
  * again: both leave the mapping in place, so that nobody else can be given its addresses in between. */
 #include "backends/cpu/virtual.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
 #include "base/error.h"
 #include "platform/calls.h"
+#include "platform/generation.h"
 #include "platform/machine.h"
 
-enum {
-    GRANULARITY = 2 * 1024 * 1024,  /* a huge page, where the system has them */
-    CHECKED_SIZE = 64 * 1024 * 1024 /* parts that are compared with what there is */
-};
+enum { GRANULARITY = 2 * 1024 * 1024 /* a huge page, where the system has them */ };
+
+/* Bytes that have memory, in the process of that generation: what a parent had is not this one's use. */
+static _Atomic(size_t) committed;
+static _Atomic(uint32_t) committed_generation;
 
 static accel_status out_of_memory(const char *what, size_t size)
 {
@@ -56,16 +59,43 @@ void accel__cpu_virtual_release(accel_native_device *device, void *address, size
     accel__platform.unmap(address, size);
 }
 
+/* Whether the machine has that much. It is asked, by reading files, only where what it said last is not
+ * enough. */
+static bool machine_has(size_t size)
+{
+    static _Atomic(uint64_t) known;
+    uint64_t available = 0;
+    uint64_t total = 0;
+    if (size <= known)
+        return true;
+    if (!accel__machine_memory(&available, &total))
+        return true;
+    known = total;
+    return size <= total;
+}
+
+/* The system would promise more than there is, and end the process at the first touch. */
+static bool take(size_t size)
+{
+    const uint32_t generation = accel__generation();
+    if (atomic_exchange(&committed_generation, generation) != generation)
+        committed = 0;
+    const size_t before = atomic_fetch_add(&committed, size);
+    if (size <= SIZE_MAX - before && machine_has(before + size))
+        return true;
+    atomic_fetch_sub(&committed, size);
+    return false;
+}
+
 accel_status accel__cpu_virtual_commit(accel_native_device *device, void *address, size_t size)
 {
     (void)device;
-    uint64_t available = 0;
-    uint64_t total = 0;
-    /* The system would promise more than there is, and end the process at the first touch. */
-    if (size >= CHECKED_SIZE && accel__machine_memory(&available, &total) && size > total)
+    if (!take(size))
         return out_of_memory("memory", size);
-    if (accel__platform.protect(address, size, PROT_READ | PROT_WRITE) != 0)
+    if (accel__platform.protect(address, size, PROT_READ | PROT_WRITE) != 0) {
+        atomic_fetch_sub(&committed, size);
         return out_of_memory("memory", size);
+    }
     madvise(address, size, MADV_HUGEPAGE); /* a wish */
     return ACCEL_OK;
 }
@@ -77,4 +107,5 @@ void accel__cpu_virtual_decommit(accel_native_device *device, void *address, siz
     /* Where even that fails, for want of a mapping, the part stays open: nothing leans on its being
      * closed. */
     (void)accel__platform.protect(address, size, PROT_NONE);
+    atomic_fetch_sub(&committed, size);
 }
