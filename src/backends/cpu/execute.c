@@ -225,6 +225,8 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
         accel__cpu_slot *slot = accel__cpu_queue_slot(queue, head);
         const uint64_t expected = accel__cpu_expected(slot);
         accel__cpu_drained result;
+        if (expected > accel__cpu_ticks_of_ns(TINY_NS)) /* it may push the next slot out of reach */
+            __builtin_prefetch(accel__cpu_queue_slot(queue, head + 1), 0);
         if (accel__cpu_queue_status(queue) != ACCEL_OK)
             result = skip(queue, slot);
         else if (expected > accel__cpu_ticks_of_ns(LONG_NS))
