@@ -80,11 +80,12 @@ static bool take(size_t size)
     const uint32_t generation = accel__generation();
     if (atomic_exchange(&committed_generation, generation) != generation)
         committed = 0;
-    const size_t before = atomic_fetch_add(&committed, size);
-    if (size <= SIZE_MAX - before && machine_has(before + size))
-        return true;
-    atomic_fetch_sub(&committed, size);
-    return false;
+    size_t before = atomic_load(&committed);
+    do { /* what is not to be had is never counted: others would be refused meanwhile */
+        if (size > SIZE_MAX - before || !machine_has(before + size))
+            return false;
+    } while (!atomic_compare_exchange_weak(&committed, &before, before + size));
+    return true;
 }
 
 accel_status accel__cpu_virtual_commit(accel_native_device *device, void *address, size_t size)
