@@ -2,9 +2,11 @@
 #include "memory/debug.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "core/capture.h"
 #include "core/device.h"
 #include "memory/marks.h"
@@ -13,7 +15,8 @@ enum {
     CANARY = 0xcb,
     CANARY_SIZE = 512, /* on each side */
     POISON_NEW = 0xa5, /* also in the documentation */
-    POISON_FREED = 0xdd
+    POISON_FREED = 0xdd,
+    PATIENCE_MS = 1000 /* of a free with streams that use the memory */
 };
 
 /* The memory of the structures stays theirs as long as the process lives: readers of the address map may
@@ -210,7 +213,24 @@ static accel_status look_at(const guarded *memory, const unsigned char *before,
     return ACCEL_OK;
 }
 
-static accel_status look(const guarded *memory)
+/* Work that the program itself holds up, by a lock or an event that it sets after the free, must not hold up
+ * the free for ever. */
+static bool wait_a_while(guarded *memory)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    accel__marks_set(&memory->home);
+    for (int i = 0; i < PATIENCE_MS && !accel__marks_passed(&memory->home); i++)
+        (void)nanosleep(&nap, NULL);
+    if (accel__marks_passed(&memory->home))
+        return true;
+    accel__log(ACCEL_LOG_LEVEL_WARNING, accel__range_device(&memory->range)->backend->table.name,
+               "guard: work on the memory of %zu bytes at %p did not end within a second of its "
+               "free: its canaries were not looked at",
+               accel__range_size(&memory->range), (void *)accel__range_begin(&memory->range));
+    return false;
+}
+
+static accel_status look(guarded *memory)
 {
     unsigned char before[CANARY_SIZE];
     unsigned char behind[CANARY_SIZE];
@@ -218,9 +238,8 @@ static accel_status look(const guarded *memory)
     accel_native_stream *native = NULL;
     const unsigned char *begin = (const unsigned char *)accel__range_begin(&memory->range);
     const accel_memory_kind kind = memory->range.kind;
-    if (!accel__stream_is_ready(home, &native))
+    if (!accel__stream_is_ready(home, &native) || !wait_a_while(memory))
         return ACCEL_OK;
-    accel__marks_wait(&memory->home);
     accel__error_mute();
     const bool is_read = read_back(home, kind, begin - CANARY_SIZE, before, CANARY_SIZE) &&
                          read_back(home, kind, begin + accel__range_size(&memory->range), behind,

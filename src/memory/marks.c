@@ -116,14 +116,6 @@ bool accel__marks_passed(const accel__mark *first)
     return accel__marks_first_busy(first) == NULL;
 }
 
-void accel__marks_wait(const accel__mark *first)
-{
-    accel__error_mute();
-    for (const accel__mark *mark = first; mark != NULL; mark = mark->next)
-        (void)accel_stream_synchronize(mark->stream);
-    accel__error_unmute();
-}
-
 void accel__marks_end(accel__mark *first)
 {
     while (first->next != NULL) {

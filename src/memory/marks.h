@@ -37,9 +37,6 @@ const accel__mark *accel__marks_first_busy(const accel__mark *first);
 /* Whether all streams have passed. A stream that failed has. */
 bool accel__marks_passed(const accel__mark *first);
 
-/* Waits for all streams; for debugging. Failures of streams are ignored. */
-void accel__marks_wait(const accel__mark *first);
-
 /* The streams are not held any more; the list is empty. */
 void accel__marks_end(accel__mark *first);
 

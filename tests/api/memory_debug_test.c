@@ -126,6 +126,30 @@ static void test_pending_work_is_waited_for(void **state)
     accel_stream_release(other);
 }
 
+static _Atomic(int) warnings;
+
+static void count_warning(accel_log_level level, const char *backend, const char *text, void *user)
+{
+    (void)backend, (void)user;
+    warnings += level == ACCEL_LOG_LEVEL_WARNING && strncmp(text, "guard: ", 7) == 0;
+}
+
+/* Work that waits for what the program does after the free. */
+static void test_a_free_does_not_wait_for_ever(void **state)
+{
+    (void)state;
+    test_gate gate = {0};
+    uint32_t *memory = (uint32_t *)take(400, 0, ACCEL_MEMORY_KIND_DEVICE);
+    OK(accel_log_set_callback(ACCEL_LOG_LEVEL_WARNING, count_warning, NULL));
+    OK(test_launch_gate(&kernels, NULL, &gate));
+    OK(test_launch_add(&kernels, NULL, memory, 101, 1));
+    OK(accel_memory_free(memory));
+    assert_int_equal(warnings, 1);
+    test_gate_open(&gate);
+    OK(accel_synchronize(device));
+    OK(accel_log_set_callback(ACCEL_LOG_LEVEL_WARNING, NULL, NULL));
+}
+
 static void test_guard_and_other_uses(void **state)
 {
     (void)state;
@@ -227,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_writes_outside_are_found, guard, plain),
         cmocka_unit_test_setup_teardown(test_writes_outside_are_found, guard_and_poison, plain),
         cmocka_unit_test_setup_teardown(test_pending_work_is_waited_for, guard, plain),
+        cmocka_unit_test_setup_teardown(test_a_free_does_not_wait_for_ever, guard, plain),
         cmocka_unit_test_setup_teardown(test_guard_and_other_uses, guard, plain),
         cmocka_unit_test_setup_teardown(test_new_memory_is_poisoned, poison, plain),
         cmocka_unit_test_setup_teardown(test_new_memory_is_poisoned, guard_and_poison, plain),
