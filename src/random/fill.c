@@ -43,10 +43,11 @@ static uint64_t words_of(const fill_call *call)
 
 /* ---- taking words, outside of captures and in them ---- */
 
-/* Where words were taken, to give them back. */
+/* Where words were taken. */
 typedef struct taken_words {
     accel__rng_state state;
-    accel__random_part *part; /* NULL: outside of a capture */
+    accel__capture *capture;  /* counted: it keeps the part; NULL: outside of a capture */
+    accel__random_part *part; /* NULL likewise */
     uint64_t offset;
     uint64_t words;
 } taken_words;
@@ -58,22 +59,27 @@ static bool round_up(uint64_t words, uint64_t *out_rounded)
     return !overflows;
 }
 
+/* Ends with let_go, also after a failure. */
 static accel_status take(accel_generator *generator, accel_stream *stream, uint64_t words,
                          taken_words *out_taken, const char *function)
 {
-    *out_taken = (taken_words){.words = words};
-    accel__capture *capture = accel__capture_of(stream);
-    if (capture == NULL) {
+    *out_taken = (taken_words){.words = words, .capture = accel__capture_of(stream)};
+    if (out_taken->capture == NULL) {
         const accel_status status = accel__generator_take(generator, words, &out_taken->state,
                                                           function);
         out_taken->offset = out_taken->state.offset;
         return status;
     }
-    accel_status status = accel__random_part_get(capture, generator, &out_taken->part, function);
-    if (status == ACCEL_OK)
-        status = accel__random_part_take(out_taken->part, words, &out_taken->offset, function);
-    accel__capture_release(capture);
-    return status;
+    const accel_status status = accel__random_part_get(out_taken->capture, generator,
+                                                       &out_taken->part, function);
+    return status == ACCEL_OK
+               ? accel__random_part_take(out_taken->part, words, &out_taken->offset, function)
+               : status;
+}
+
+static void let_go(const taken_words *taken)
+{
+    accel__capture_release(taken->capture);
 }
 
 static void give_back(accel_generator *generator, const taken_words *taken)
@@ -201,7 +207,7 @@ static accel_status check_double(const fill_call *call)
 static accel_status run(fill_call *call)
 {
     accel__fill_kernel kernel;
-    taken_words taken;
+    taken_words taken = {0};
     uint64_t words = 0;
     accel_status status = accel__check_callback(call->function);
     if (status != ACCEL_OK || call->count == 0)
@@ -223,11 +229,12 @@ static accel_status run(fill_call *call)
         status = accel__fill_kernel_get(call->device, call->kind, &kernel, call->function);
     if (status == ACCEL_OK)
         status = take(call->generator, call->stream, words, &taken, call->function);
-    if (status != ACCEL_OK)
-        return status;
-    status = launch(call, &kernel, &taken);
-    if (status != ACCEL_OK)
-        give_back(call->generator, &taken);
+    if (status == ACCEL_OK) {
+        status = launch(call, &kernel, &taken);
+        if (status != ACCEL_OK)
+            give_back(call->generator, &taken);
+    }
+    let_go(&taken);
     return status;
 }
 
@@ -446,12 +453,13 @@ accel_status accel_random_reserve(accel_generator *generator, accel_stream *stre
         status = fail_words(__func__);
     if (status == ACCEL_OK)
         status = take(generator, stream, words, &taken, __func__);
-    if (status != ACCEL_OK)
-        return status;
-    known.from_cells = taken.part != NULL;
-    known.seed = taken.state.seed;
-    known.offset = taken.offset;
-    known.cells = taken.part != NULL ? taken.part->cells : NULL;
-    accel__out_write(out_reservation, &known, sizeof known);
-    return ACCEL_OK;
+    if (status == ACCEL_OK) {
+        known.from_cells = taken.part != NULL;
+        known.seed = taken.state.seed;
+        known.offset = taken.offset;
+        known.cells = taken.part != NULL ? taken.part->cells : NULL;
+        accel__out_write(out_reservation, &known, sizeof known);
+    }
+    let_go(&taken);
+    return status;
 }
