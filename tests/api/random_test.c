@@ -427,6 +427,28 @@ static void certain_bernoulli(void **state)
     accel_stream_release(stream);
 }
 
+/* ---- the header for kernels ---- */
+
+static accel_status build(const char *source)
+{
+    accel_module *module = NULL;
+    const accel_status status = accel_module_create_from_source(test_cpu_device(0), source,
+                                                                strlen(source), NULL, &module);
+    accel_module_release(module);
+    return status;
+}
+
+/* The library's own copy is found by both forms, twice does no harm, and there is no other header. */
+static void embedded_header(void **state)
+{
+    (void)state;
+    OK(build("#include \"accel/philox.h\"\n#include <accel/philox.h>\n#include <accel/philox.h>\n"
+             "__kernel void k(__global uint *out) { out[0] = accel_philox_block(1, 2, 3).w0; }\n"));
+    EXPECT(build("#include <accel/accel.h>\n__kernel void k(__global uint *out) { out[0] = 1; }\n"),
+           ACCEL_ERROR_BUILD_FAILED);
+    assert_non_null(strstr(accel_last_error_message(), "accel/accel.h"));
+}
+
 int main(void)
 {
     test_environment(DEVICES);
@@ -447,6 +469,7 @@ int main(void)
         cmocka_unit_test(distributions),
         cmocka_unit_test(integers_are_even),
         cmocka_unit_test(certain_bernoulli),
+        cmocka_unit_test(embedded_header),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
