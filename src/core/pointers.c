@@ -1,56 +1,152 @@
-/* pointers.c: a radix tree over address / 512, three levels deep, with a set beside each level's links
- * that says which of them lead to something: so the range before an address is found in a few steps, too.
+/* pointers.c: a hash table from the cells of 512 bytes in which ranges begin to the ranges, and a tree of bits that
+ * says which cells there are, so that the last one before an address is found in a few steps, too. The table is
+ * small, so looking up where a block begins, which every free does, stays within the processor's caches.
  *
- * Changes are made under one mutex, by single stores: a range's cell first, then its bits from the bottom
- * up; taken out from the top of a cell's chain, then the bits, from the bottom up again. A reader may meet a
- * bit that leads to nothing, and goes on to the one before. Nodes are made when something is entered below
- * them and stay. A child that was forked within a change finds at worst such a bit, or a range that no bit
- * leads to yet, which nobody had been told of. */
+ * Changes are made under one mutex, by single stores. A reader takes no lock. What it finds is right: begin,
+ * size and state say so. Where it finds nothing it must know that nothing was changed meanwhile, as a range
+ * that it stood on may have gone into another chain: `changes` is odd during a change and another number
+ * after, and then the reader looks again with the mutex. Bits may be set that lead to nothing, never the other
+ * way round: they are set before and cleared after what they lead to, from the root down and from the leaf up.
+ *
+ * A child that was forked within a change finds `changes` odd, and everything in order but perhaps a range
+ * that is in the table without its bits, or a bit too many. */
 #include "core/pointers.h"
 
 #include "base/allocate.h"
 #include "core/options.h"
-#include "core/pointers_tree.h"
+#include "core/pointers_table.h"
 #include "platform/mutex.h"
 
-enum {
-    WORD = ACCEL__TREE_WORD,
-    ADDRESS_BITS = ACCEL__TREE_CELL_BITS + ACCEL__TREE_LEAF_BITS + ACCEL__TREE_BRANCH_BITS +
-                   ACCEL__TREE_ROOT_BITS
-};
+/* ---- the table ---- */
 
-typedef accel__tree_word word;
-typedef accel__tree_leaf leaf;
-typedef accel__tree_branch branch;
+enum { FIRST_HEADS = 1024 };
 
-accel__tree_root accel__tree;
+static _Atomic(accel__range *) first_heads[FIRST_HEADS];
+static const accel__range_table first_table = {.mask = FIRST_HEADS - 1, .heads = first_heads};
+_Atomic(const accel__range_table *) accel__ranges = &first_table;
 
 /* Guards changes. Lock order: a leaf but for base/allocate.h. */
 static accel__mutex change_mutex;
+static _Atomic(uint64_t) changes;
+static size_t count; /* of ranges */
 
-/* ---- where an address is ---- */
+static void lock(void)
+{
+    accel__mutex_lock(&change_mutex);
+    const uint64_t number = atomic_load_explicit(&changes, memory_order_relaxed);
+    if (number % 2 != 0) /* a fork came within a change */
+        atomic_store_explicit(&changes, number + 1, memory_order_release);
+}
+
+static void begin_change(void)
+{
+    lock();
+    atomic_store_explicit(&changes, atomic_load_explicit(&changes, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+static void end_change(void)
+{
+    atomic_store_explicit(&changes, atomic_load_explicit(&changes, memory_order_relaxed) + 1,
+                          memory_order_release);
+    accel__mutex_unlock(&change_mutex);
+}
+
+static const accel__range_table *table_now(void)
+{
+    return atomic_load_explicit(&accel__ranges, memory_order_acquire);
+}
+
+static accel__range *load_range(const _Atomic(accel__range *) *link)
+{
+    return atomic_load_explicit(link, memory_order_acquire);
+}
+
+static void push(const accel__range_table *table, accel__range *range)
+{
+    _Atomic(accel__range *) *head = accel__ranges_head(table, accel__range_begin(range));
+    atomic_store_explicit(&range->next[table->link], load_range(head), memory_order_release);
+    atomic_store_explicit(head, range, memory_order_release);
+}
+
+/* Where there are as many ranges as chains, a table of four times as many follows, by the other links. Without
+ * memory for it the chains grow. */
+static void make_room(void)
+{
+    const accel__range_table *old = table_now();
+    if (count <= old->mask)
+        return;
+    const size_t heads = 4 * (old->mask + 1);
+    accel__range_table *made = accel__allocate(sizeof *made);
+    if (made != NULL)
+        made->heads = accel__allocate_array(heads, sizeof *made->heads);
+    if (made == NULL || made->heads == NULL) {
+        accel__deallocate(made);
+        return;
+    }
+    made->mask = heads - 1;
+    made->link = 1 - old->link;
+    made->before = old;
+    for (size_t i = 0; i <= old->mask; i++)
+        for (accel__range *range = load_range(&old->heads[i]); range != NULL;
+             range = load_range(&range->next[old->link]))
+            push(made, range);
+    atomic_store_explicit(&accel__ranges, made, memory_order_release);
+}
+
+/* ---- the tree of bits ---- */
+
+enum {
+    CELL_BITS = ACCEL__RANGES_CELL_BITS,
+    LEAF_BITS = 11,
+    BRANCH_BITS = 13,
+    ROOT_BITS = 15,
+    ADDRESS_BITS = CELL_BITS + LEAF_BITS + BRANCH_BITS + ROOT_BITS,
+    WORD = 64
+};
+
+typedef _Atomic(uint64_t) word;
+
+/* A set of numbers below 1 << bits: `words`, and in `summary` a bit for each of them that is not 0. */
+#define SET_OF(bits)                                                                               \
+    struct {                                                                                       \
+        word words[(1u << (bits)) / WORD];                                                         \
+        word summary[((1u << (bits)) / WORD + 63) / WORD];                                         \
+    }
+
+typedef struct leaf {
+    SET_OF(LEAF_BITS) set;
+} leaf;
+
+typedef struct branch {
+    SET_OF(BRANCH_BITS) set;
+    _Atomic(leaf *) leaves[1u << BRANCH_BITS]; /* made when they are needed, and kept */
+} branch;
+
+static struct {
+    SET_OF(ROOT_BITS) set;
+    _Atomic(branch *) branches[1u << ROOT_BITS];
+} root;
 
 static int leaf_index(uintptr_t address)
 {
-    return (int)accel__tree_in_leaf(address);
+    return (int)(address >> CELL_BITS & ((1u << LEAF_BITS) - 1));
 }
 
 static int branch_index(uintptr_t address)
 {
-    return (int)accel__tree_in_branch(address);
+    return (int)(address >> (CELL_BITS + LEAF_BITS) & ((1u << BRANCH_BITS) - 1));
 }
 
 static int root_index(uintptr_t address)
 {
-    return (int)accel__tree_in_root(address);
+    return (int)(address >> (CELL_BITS + LEAF_BITS + BRANCH_BITS));
 }
 
 static bool is_beyond(uintptr_t address)
 {
     return address >> ADDRESS_BITS != 0;
 }
-
-/* ---- sets ---- */
 
 static uint64_t load(const word *from)
 {
@@ -71,10 +167,12 @@ static bool clear_bit(word *words, int index)
     return left == 0;
 }
 
+/* From the summary down: what a bit leads to comes first. */
 static void set_add(word *words, word *summary, int index)
 {
+    if (load(&words[index / WORD]) == 0)
+        set_bit(summary, index / WORD);
     set_bit(words, index);
-    set_bit(summary, index / WORD);
 }
 
 /* True: the set is empty now. */
@@ -119,11 +217,9 @@ static int set_last(const word *words, const word *summary, int index)
     return -1;
 }
 
-/* ---- changing ---- */
-
 static branch *make_branch(uintptr_t address)
 {
-    _Atomic(branch *) *link = &accel__tree.branches[root_index(address)];
+    _Atomic(branch *) *link = &root.branches[root_index(address)];
     branch *made = atomic_load_explicit(link, memory_order_acquire);
     if (made == NULL) {
         made = accel__allocate(sizeof *made);
@@ -143,31 +239,85 @@ static leaf *make_leaf(branch *above, uintptr_t address)
     return made;
 }
 
-/* The link at which a range that begins at `begin` stands or would stand: chains go downwards. */
-static _Atomic(accel__range *) *place_in(_Atomic(accel__range *) *cell, uintptr_t begin)
-{
-    accel__range *at;
-    while ((at = atomic_load_explicit(cell, memory_order_acquire)) != NULL &&
-           accel__range_begin(at) > begin)
-        cell = &at->same;
-    return cell;
-}
-
-static accel_status enter_locked(accel__range *range, uintptr_t begin)
+/* False: no memory for a node. */
+static bool mark_cell(uintptr_t begin)
 {
     branch *above = make_branch(begin);
     leaf *below = above != NULL ? make_leaf(above, begin) : NULL;
     if (below == NULL)
-        return ACCEL_ERROR_OUT_OF_HOST_MEMORY;
-    _Atomic(accel__range *) *link = place_in(&below->cells[leaf_index(begin)], begin);
-    accel__range *after = atomic_load_explicit(link, memory_order_acquire);
-    if (after != NULL && accel__range_begin(after) == begin)
-        return ACCEL_ERROR_INVALID_ARGUMENT;
-    atomic_store_explicit(&range->same, after, memory_order_relaxed);
-    atomic_store_explicit(link, range, memory_order_release);
+        return false;
+    if (load(&below->set.words[leaf_index(begin) / WORD]) == 0) {
+        set_add(root.set.words, root.set.summary, root_index(begin));
+        set_add(above->set.words, above->set.summary, branch_index(begin));
+    }
     set_add(below->set.words, below->set.summary, leaf_index(begin));
-    set_add(above->set.words, above->set.summary, branch_index(begin));
-    set_add(accel__tree.set.words, accel__tree.set.summary, root_index(begin));
+    return true;
+}
+
+#define SET_REMOVE(set, index)                                                                     \
+    set_remove((set).words, (set).summary, sizeof(set).summary / sizeof(set).summary[0], index)
+
+static void unmark_cell(uintptr_t begin)
+{
+    branch *above = root.branches[root_index(begin)];
+    leaf *below = above != NULL ? atomic_load(&above->leaves[branch_index(begin)]) : NULL;
+    if (below != NULL && SET_REMOVE(below->set, leaf_index(begin)) &&
+        SET_REMOVE(above->set, branch_index(begin)))
+        (void)SET_REMOVE(root.set, root_index(begin));
+}
+
+/* The last marked cell that begins at `address` or before it, as its address; UINTPTR_MAX: none. */
+static uintptr_t last_cell(uintptr_t address)
+{
+    int in_root = root_index(address);
+    int in_branch = branch_index(address);
+    int in_leaf = leaf_index(address);
+    for (; (in_root = set_last(root.set.words, root.set.summary, in_root)) >= 0; in_root--) {
+        if (in_root != root_index(address))
+            in_branch = (1 << BRANCH_BITS) - 1;
+        branch *above = atomic_load_explicit(&root.branches[in_root], memory_order_acquire);
+        for (; (in_branch = set_last(above->set.words, above->set.summary, in_branch)) >= 0;
+             in_branch--) {
+            if (in_root != root_index(address) || in_branch != branch_index(address))
+                in_leaf = (1 << LEAF_BITS) - 1;
+            leaf *below = atomic_load_explicit(&above->leaves[in_branch], memory_order_acquire);
+            in_leaf = set_last(below->set.words, below->set.summary, in_leaf);
+            if (in_leaf >= 0)
+                return (((uintptr_t)in_root << BRANCH_BITS | (uintptr_t)in_branch) << LEAF_BITS |
+                        (uintptr_t)in_leaf)
+                       << CELL_BITS;
+        }
+    }
+    return UINTPTR_MAX;
+}
+
+/* ---- changing ---- */
+
+/* The last one that begins in the cell of `cell`, at `address` or before it; NULL: none. */
+static accel__range *last_in_cell(uintptr_t cell, uintptr_t address)
+{
+    const accel__range_table *table = table_now();
+    accel__range *best = NULL;
+    for (accel__range *range = load_range(accel__ranges_head(table, cell)); range != NULL;
+         range = load_range(&range->next[table->link])) {
+        const uintptr_t begin = accel__range_begin(range);
+        if (begin >> CELL_BITS == cell >> CELL_BITS && begin <= address &&
+            (best == NULL || begin > accel__range_begin(best)))
+            best = range;
+    }
+    return best;
+}
+
+static accel_status enter(accel__range *range, uintptr_t begin)
+{
+    const accel__range *there = last_in_cell(begin, begin);
+    if (there != NULL && accel__range_begin(there) == begin)
+        return ACCEL_ERROR_INVALID_ARGUMENT;
+    if (!mark_cell(begin))
+        return ACCEL_ERROR_OUT_OF_HOST_MEMORY;
+    make_room();
+    push(table_now(), range);
+    count++;
     return ACCEL_OK;
 }
 
@@ -176,103 +326,62 @@ accel_status accel__pointers_enter(accel__range *range)
     const uintptr_t begin = accel__range_begin(range);
     if (is_beyond(begin))
         return ACCEL_ERROR_INVALID_ARGUMENT;
-    accel__mutex_lock(&change_mutex);
-    const accel_status status = enter_locked(range, begin);
-    accel__mutex_unlock(&change_mutex);
+    begin_change();
+    const accel_status status = enter(range, begin);
+    end_change();
     return status;
 }
 
-#define SET_REMOVE(set, index)                                                                     \
-    set_remove((set).words, (set).summary, sizeof(set).summary / sizeof(set).summary[0], index)
-
-static void leave_locked(accel__range *range, uintptr_t begin)
+static void leave(accel__range *range, uintptr_t begin)
 {
-    leaf *below = accel__tree_leaf_of(begin);
-    branch *above = accel__tree.branches[root_index(begin)];
-    _Atomic(accel__range *) *cell = &below->cells[leaf_index(begin)];
-    _Atomic(accel__range *) *link = place_in(cell, begin);
-    if (atomic_load_explicit(link, memory_order_acquire) != range)
-        return; /* a fork came between: it never was entered */
-    atomic_store_explicit(link, atomic_load_explicit(&range->same, memory_order_relaxed),
-                          memory_order_release);
-    if (atomic_load_explicit(cell, memory_order_relaxed) == NULL &&
-        SET_REMOVE(below->set, leaf_index(begin)) && SET_REMOVE(above->set, branch_index(begin)))
-        (void)SET_REMOVE(accel__tree.set, root_index(begin));
+    const accel__range_table *table = table_now();
+    _Atomic(accel__range *) *link = accel__ranges_head(table, begin);
+    accel__range *at = NULL;
+    while ((at = load_range(link)) != NULL && at != range)
+        link = &at->next[table->link];
+    if (at == NULL)
+        return; /* it never was entered */
+    atomic_store_explicit(link, load_range(&range->next[table->link]), memory_order_release);
+    count--;
+    if (last_in_cell(begin, UINTPTR_MAX) == NULL)
+        unmark_cell(begin);
 }
 
 void accel__pointers_leave(accel__range *range)
 {
     const uintptr_t begin = accel__range_begin(range);
-    accel__mutex_lock(&change_mutex);
-    if (!is_beyond(begin) && accel__tree_leaf_of(begin) != NULL)
-        leave_locked(range, begin);
-    accel__mutex_unlock(&change_mutex);
+    if (is_beyond(begin))
+        return;
+    begin_change();
+    leave(range, begin);
+    end_change();
 }
 
 /* ---- finding ---- */
 
-/* The range of the cell that begins at `address` or last before it. Chains are walked under the mutex: one
- * that leaves may be put into another chain while a reader stands on it. */
-static accel__range *last_in_cell(_Atomic(accel__range *) *cell, uintptr_t address)
+/* A look without the lock has found nothing: whether that is certain. `seen` is the number of before. */
+static bool is_certain(uint64_t seen)
 {
-    accel__range *first = atomic_load_explicit(cell, memory_order_acquire);
-    if (first == NULL || accel__range_begin(first) <= address)
-        return first;
-    accel__mutex_lock(&change_mutex);
-    accel__range *found = *cell;
-    while (found != NULL && accel__range_begin(found) > address)
-        found = found->same;
-    accel__mutex_unlock(&change_mutex);
-    return found;
+    return seen % 2 == 0 && atomic_load_explicit(&changes, memory_order_acquire) == seen;
 }
 
 accel__range *accel__pointers_at(const void *begin)
 {
-    const uintptr_t address = (uintptr_t)begin;
-    leaf *below = is_beyond(address) ? NULL : accel__tree_leaf_of(address);
-    if (below == NULL)
-        return NULL;
-    accel__range *found = last_in_cell(&below->cells[leaf_index(address)], address);
-    return found != NULL && accel__range_begin(found) == address ? found : NULL;
-}
-
-/* The three below: the last range that begins at `address` or before it, in cells up to `index`. */
-static accel__range *last_in_leaf(leaf *below, int index, uintptr_t address)
-{
-    while ((index = set_last(below->set.words, below->set.summary, index)) >= 0) {
-        accel__range *range = last_in_cell(&below->cells[index], address);
-        if (range != NULL)
-            return range;
-        index--;
-    }
-    return NULL;
-}
-
-static accel__range *last_in_branch(branch *above, int index, uintptr_t address)
-{
-    const int own = index;
-    while ((index = set_last(above->set.words, above->set.summary, index)) >= 0) {
-        leaf *below = atomic_load_explicit(&above->leaves[index], memory_order_acquire);
-        accel__range *range = last_in_leaf(
-            below, index == own ? leaf_index(address) : (1 << ACCEL__TREE_LEAF_BITS) - 1, address);
-        if (range != NULL)
-            return range;
-        index--;
-    }
-    return NULL;
+    const uint64_t seen = atomic_load_explicit(&changes, memory_order_acquire);
+    accel__range *range = accel__pointers_at_once(begin);
+    if (range != NULL || is_certain(seen))
+        return range;
+    lock();
+    range = accel__pointers_at_once(begin);
+    accel__mutex_unlock(&change_mutex);
+    return range;
 }
 
 static accel__range *last_before(uintptr_t address)
 {
-    const int own = root_index(address);
-    for (int index = own;
-         (index = set_last(accel__tree.set.words, accel__tree.set.summary, index)) >= 0; index--) {
-        branch *above = atomic_load_explicit(&accel__tree.branches[index], memory_order_acquire);
-        const bool is_own = index == own;
-        accel__range *range = last_in_branch(
-            above, is_own ? branch_index(address) : (1 << ACCEL__TREE_BRANCH_BITS) - 1,
-            is_own ? address : UINTPTR_MAX);
-        if (range != NULL)
+    for (uintptr_t at = address; (at = last_cell(at)) != UINTPTR_MAX; at--) {
+        accel__range *range = last_in_cell(at, address);
+        if (range != NULL || at == 0)
             return range;
     }
     return NULL;
@@ -281,17 +390,32 @@ static accel__range *last_before(uintptr_t address)
 accel__range *accel__pointers_before(const void *pointer)
 {
     const uintptr_t address = (uintptr_t)pointer;
-    return is_beyond(address) ? NULL : last_before(address);
+    if (is_beyond(address))
+        return NULL;
+    const uint64_t seen = atomic_load_explicit(&changes, memory_order_acquire);
+    accel__range *range = last_before(address);
+    if (is_certain(seen))
+        return range;
+    lock();
+    range = last_before(address);
+    accel__mutex_unlock(&change_mutex);
+    return range;
+}
+
+static bool is_around(const accel__range *range, uintptr_t address)
+{
+    return range != NULL && accel__range_state_of(range) == ACCEL__RANGE_LIVE &&
+           address - accel__range_begin(range) < accel__range_size(range);
 }
 
 accel__range *accel__pointers_around(const void *pointer)
 {
     const uintptr_t address = (uintptr_t)pointer;
-    accel__range *range = accel__pointers_before(pointer);
-    return range != NULL && accel__range_state_of(range) == ACCEL__RANGE_LIVE &&
-                   address - accel__range_begin(range) < accel__range_size(range)
-               ? range
-               : NULL;
+    const uint64_t seen = atomic_load_explicit(&changes, memory_order_acquire);
+    accel__range *range = is_beyond(address) ? NULL : last_before(address);
+    if (!is_around(range, address) && !is_certain(seen))
+        range = accel__pointers_before(pointer);
+    return is_around(range, address) ? range : NULL;
 }
 
 bool accel__pointers_find(const void *pointer, accel__pointed *out_facts)

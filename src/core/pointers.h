@@ -38,9 +38,9 @@ typedef struct accel__range {
     _Atomic(accel__device *) device;
     _Atomic(accel_stream *) home;
     _Atomic(accel_memory_kind) kind;
-    _Atomic(uint32_t) state;             /* accel__range_state: ask accel__range_state_of */
-    _Atomic(uint32_t) owner;             /* accel__range_owner; stays while the range is entered */
-    _Atomic(struct accel__range *) same; /* the next lower one that begins in the same 512 bytes */
+    _Atomic(uint32_t) state; /* accel__range_state: ask accel__range_state_of */
+    _Atomic(uint32_t) owner; /* accel__range_owner; stays while the range is entered */
+    _Atomic(struct accel__range *) next[2]; /* in chains of the table: pointers.c's */
 } accel__range;
 
 static inline uintptr_t accel__range_begin(const accel__range *range)

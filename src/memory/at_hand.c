@@ -7,7 +7,7 @@
  * thing that happens, and the file is compiled without frame pointers, which the long ways have. */
 #include <accel/memory.h>
 
-#include "core/pointers_tree.h"
+#include "core/pointers_table.h"
 #include "core/stream.h"
 #include "memory/at_hand.h"
 
