@@ -83,7 +83,7 @@ static accel_status wrong(const reader *r, const char *at, const char *format, .
     va_end(list);
     quote(r, at, excerpt, sizeof excerpt);
     return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, r->function,
-                       "%s: %s, at byte %zu of '%s' (docs/allocator.md has the keys)", r->source,
+                       "%s: %s, at byte %zu of '%s'; docs/allocator.md has the keys", r->source,
                        what, (size_t)(at - r->text) + 1, excerpt);
 }
 
