@@ -295,6 +295,8 @@ typedef enum accel_backend_step_kind {
 
 typedef struct accel_backend_step {
     accel_backend_step_kind kind;
+    /* Steps of one number, which are neighbours, do not depend on each other; else it rises. */
+    uint32_t level;
     union {
         struct {
             accel_native_function *function; /* its module lives as long as the schedule */

@@ -1,5 +1,5 @@
 /* instantiate.c: from a plan to an executable: the nodes, those of children in the place of their node,
- * in the order of their numbers, which keeps every dependency. Rows of kernels, copies and fills become
+ * by levels, which keeps every dependency and makes neighbours of what may run side by side. Rows of kernels, copies and fills become
  * schedules, where the backend takes those; everything else is queued node by node. */
 #include "base/allocate.h"
 #include "base/array.h"
@@ -12,6 +12,7 @@ typedef struct maker {
     const char *function;
     accel__executable *made;
     bool has_schedules;
+    uint32_t level;          /* of the next step; rises over children and their nodes */
     accel_backend_step *row; /* of steps that are not in a schedule yet */
     size_t row_count;
     size_t row_capacity;
@@ -92,7 +93,9 @@ static accel_status add_step(maker *at, const accel__payload *payload)
     if (!accel__array_reserve((void **)&at->row, &at->row_capacity, at->row_count, 1,
                               sizeof *at->row))
         return no_memory(at);
-    step_of(payload, &at->row[at->row_count++]);
+    accel_backend_step *step = &at->row[at->row_count++];
+    step->level = at->level;
+    step_of(payload, step);
     return ACCEL_OK;
 }
 
@@ -128,7 +131,7 @@ static accel_status add_parts(maker *at, const accel__plan *plan)
     return status;
 }
 
-static accel_status add_plan(maker *at, const accel__plan *plan);
+static accel_status add_plan(maker *at, const accel__plan *plan, accel__spot *spots);
 
 static accel_status add_node(maker *at, accel__payload *payload)
 {
@@ -138,16 +141,78 @@ static accel_status add_node(maker *at, accel__payload *payload)
     if (status != ACCEL_OK)
         return status;
     if (payload->kind == ACCEL_GRAPH_NODE_KIND_CHILD)
-        return add_plan(at, payload->child);
+        return add_plan(at, payload->child, NULL);
     return at->has_schedules && is_step(payload) ? add_step(at, payload) : add_item(at, payload);
 }
 
-/* Depth is bounded: a child is a copy, made before its parent. NOLINTNEXTLINE(misc-no-recursion) */
-static accel_status add_plan(maker *at, const accel__plan *plan)
+/* A counting sort. `next`, all 0, has room for one more than the nodes. */
+static void sort_by_level(const accel__plan *plan, uint32_t *order, size_t *next)
 {
+    for (size_t i = 0; i < plan->count; i++)
+        next[plan->nodes[i].level + 1]++;
+    for (size_t level = 1; level <= plan->count; level++)
+        next[level] += next[level - 1];
+    for (size_t i = 0; i < plan->count; i++)
+        order[next[plan->nodes[i].level]++] = (uint32_t)i;
+}
+
+/* The numbers of the nodes by levels, and in a level as they are. NULL: no memory. */
+static uint32_t *order_of(const accel__plan *plan)
+{
+    uint32_t *order = accel__allocate_array(plan->count + 1, sizeof *order);
+    size_t *next = accel__allocate_array(plan->count + 1, sizeof *next);
+    if (order != NULL && next != NULL)
+        sort_by_level(plan, order, next);
+    else {
+        accel__deallocate(order);
+        order = NULL;
+    }
+    accel__deallocate(next);
+    return order;
+}
+
+/* Notes where the node is that was just added: at the end of the row, or in an item of its own. */
+static void note_spot(maker *at, accel__spot *spot, size_t row_count, size_t payload)
+{
+    const size_t items = at->made->count;
+    spot->payload = (uint32_t)payload;
+    if (at->row_count == row_count + 1) /* the row will be the next item */
+        *spot = (accel__spot){(uint32_t)items, (uint32_t)row_count, (uint32_t)payload};
+    else if (items != 0)
+        *spot = (accel__spot){(uint32_t)items - 1, UINT32_MAX, (uint32_t)payload};
+}
+
+/* The nodes by levels: those of one level are neighbours. `spots`: of the graph's own nodes; NULL for
+ * those of children. NOLINTNEXTLINE(misc-no-recursion) */
+static accel_status add_nodes(maker *at, const accel__plan *plan, const uint32_t *order,
+                              accel__spot *spots)
+{
+    accel_status status = ACCEL_OK;
+    for (size_t i = 0; status == ACCEL_OK && i < plan->count; i++) {
+        const accel__node *node = &plan->nodes[order[i]];
+        const size_t row_count = at->row_count;
+        const size_t payload = at->made->payload_count;
+        if (i == 0 || node->level != plan->nodes[order[i - 1]].level)
+            at->level++;
+        status = add_node(at, node->payload);
+        if (spots != NULL)
+            note_spot(at, &spots[order[i]], row_count, payload);
+    }
+    return status;
+}
+
+/* Depth is bounded: a child is a copy, made before its parent. NOLINTNEXTLINE(misc-no-recursion) */
+static accel_status add_plan(maker *at, const accel__plan *plan, accel__spot *spots)
+{
+    uint32_t *order = order_of(plan);
+    if (order == NULL)
+        return no_memory(at);
+    at->level++;
     accel_status status = add_parts(at, plan);
-    for (size_t i = 0; status == ACCEL_OK && i < plan->count; i++)
-        status = add_node(at, plan->nodes[i].payload);
+    if (status == ACCEL_OK)
+        status = add_nodes(at, plan, order, spots);
+    at->level++;
+    accel__deallocate(order);
     return status;
 }
 
@@ -156,20 +221,7 @@ static accel_status add_graph(maker *at, const accel__plan *plan)
 {
     accel__executable *made = at->made;
     made->spots = accel__allocate_array(plan->count + 1, sizeof *made->spots);
-    if (made->spots == NULL)
-        return no_memory(at);
-    accel_status status = add_parts(at, plan);
-    for (size_t i = 0; status == ACCEL_OK && i < plan->count; i++) {
-        accel__payload *payload = plan->nodes[i].payload;
-        const uint32_t index = (uint32_t)made->payload_count;
-        const uint32_t row_count = (uint32_t)at->row_count;
-        status = add_node(at, payload);
-        if (at->row_count == row_count + 1) /* the row will be the next item */
-            made->spots[i] = (accel__spot){(uint32_t)made->count, row_count, index};
-        else if (made->count != 0)
-            made->spots[i] = (accel__spot){(uint32_t)made->count - 1, UINT32_MAX, index};
-    }
-    return status;
+    return made->spots != NULL ? add_plan(at, plan, made->spots) : no_memory(at);
 }
 
 accel_status accel__executable_make(const accel_graph *graph, const char *function,

@@ -421,6 +421,92 @@ static void test_large_kernels(void **state)
     OK(accel_memory_free(data));
 }
 
+/* Kernels that do not depend on each other, and take long, may run side by side: each once, between what
+ * comes before and after. */
+static void test_wide_levels(void **state)
+{
+    (void)state;
+    enum { WIDTH = 24, LEVELS = 5, REPLAYS = 40 };
+    static test_log log;
+    const uint32_t none = 0;
+    accel_graph *graph = make(false);
+    accel_graph_node join = 0;
+    OK(accel_graph_add_empty(graph, NULL, 0, &join));
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        accel_graph_node nodes[WIDTH];
+        const accel_kernel_arg nap[] = {ACCEL_ARG_VALUE(none)};
+        for (uint32_t i = 0; i < WIDTH; i++) {
+            nodes[i] = append(graph, join, &log, level);
+            if (level == 2) /* takes some time */
+                OK(accel_graph_add_kernel(graph, &join, 1, kernels.sleep, &one_item, nap, 1, NULL));
+        }
+        OK(accel_graph_add_empty(graph, nodes, WIDTH, &join));
+    }
+    for (int replays = 0; replays < REPLAYS; replays++) {
+        atomic_store(&log.count, 0);
+        replay(graph);
+        assert_int_equal(log.count, WIDTH * LEVELS);
+        for (uint32_t i = 0; i < WIDTH * LEVELS; i++)
+            assert_int_equal(log.values[i], i / WIDTH);
+    }
+    atomic_store(&log.count, 0);
+    accel_graph_release(graph);
+}
+
+static void test_a_failure_in_a_wide_level(void **state)
+{
+    (void)state;
+    enum { WIDTH = 24 };
+    static test_log log;
+    accel_stream *doomed = NULL;
+    accel_graph *graph = make(false);
+    accel_graph_node nodes[WIDTH];
+    OK(accel_stream_create(test_cpu_device(0), NULL, &doomed));
+    for (uint32_t i = 0; i < WIDTH; i++)
+        OK(accel_graph_add_kernel(graph, NULL, 0, i == 11 ? kernels.fail : kernels.nothing,
+                                  &one_item, NULL, 0, &nodes[i]));
+    const uint32_t value = 1;
+    const accel_kernel_arg args[] = {ACCEL_ARG_POINTER(&log), ACCEL_ARG_VALUE(value)};
+    OK(accel_graph_add_kernel(graph, nodes, WIDTH, kernels.append, &one_item, args, 2, NULL));
+    OK(accel_graph_replay(graph, doomed));
+    EXPECT(accel_stream_synchronize(doomed), ACCEL_ERROR_DEVICE_FAILED);
+    assert_true(says(TEST_FAIL_TEXT));
+    assert_int_equal(log.count, 0);
+    accel_graph_release(graph);
+    accel_stream_release(doomed);
+}
+
+/* Updates of a kernel that runs beside others: also to more blocks than one. */
+static void test_update_in_a_wide_level(void **state)
+{
+    (void)state;
+    enum { WIDTH = 8 };
+    uint32_t *data = NULL;
+    uint32_t out[WIDTH] = {0};
+    const uint32_t zero = 0;
+    const uint32_t two = 2;
+    accel_graph *graph = make(false);
+    accel_graph_node nodes[WIDTH];
+    OK(accel_memory_alloc(stream, sizeof out, NULL, (void **)&data));
+    for (uint32_t i = 0; i < WIDTH; i++) {
+        const accel_kernel_arg args[] = {ACCEL_ARG_POINTER(data + i), ACCEL_ARG_VALUE(two)};
+        OK(accel_graph_add_kernel(graph, NULL, 0, kernels.add, &one_item, args, 2, &nodes[i]));
+    }
+    const accel_launch_shape all = {{2, 1, 1}, {WIDTH / 2, 1, 1}};
+    const accel_kernel_arg args[] = {ACCEL_ARG_POINTER(data), ACCEL_ARG_VALUE(two)};
+    for (int i = 0; i < 2; i++) {
+        OK(accel_fill(data, &zero, 4, sizeof out, stream));
+        OK(accel_graph_replay(graph, stream));
+        OK(accel_copy(out, data, sizeof out, stream));
+        OK(accel_stream_synchronize(stream));
+        assert_int_equal(out[0], 2); /* its own kernel's, or that of the one over all */
+        assert_int_equal(out[WIDTH - 1], i == 0 ? 2 : 4);
+        OK(accel_graph_update_kernel(graph, nodes[0], &all, args, 2));
+    }
+    accel_graph_release(graph);
+    OK(accel_memory_free(data));
+}
+
 /* More nodes than a queue has places, and more replays. */
 static void test_many_nodes_and_replays(void **state)
 {
@@ -485,6 +571,9 @@ int main(void)
         cmocka_unit_test(test_children),
         cmocka_unit_test(test_a_replay_in_a_capture),
         cmocka_unit_test(test_large_kernels),
+        cmocka_unit_test(test_wide_levels),
+        cmocka_unit_test(test_a_failure_in_a_wide_level),
+        cmocka_unit_test(test_update_in_a_wide_level),
         cmocka_unit_test(test_many_nodes_and_replays),
     };
     return cmocka_run_group_tests_name("graph_build", tests, set_up, tear_down);

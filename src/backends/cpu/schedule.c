@@ -2,7 +2,10 @@
  *
  * A schedule is one block of memory: a line for each step, which is all that a small kernel needs to be
  * called, and behind them what the steps point to. It is constant while a queue holds it; replays are
- * counted, and an update is made only where there are none. */
+ * counted, and an update is made only where there are none.
+ *
+ * Kernels of one block that do not depend on each other form a group. Where a group takes long it is
+ * run as a launch whose blocks are its steps, so that other threads join; else it is steps like others. */
 #include "backends/cpu/schedule.h"
 
 #include <string.h>
@@ -40,11 +43,23 @@ typedef struct step {
     uint64_t block_count;
     body *what;
     accel_backend_step_kind kind;
+    bool is_grouped;
 } step;
+
+/* A stretch of the steps: a group, or those up to the next one. */
+typedef struct stretch {
+    uint32_t first;
+    uint32_t count;
+    bool is_group;
+    accel__cpu_native_function
+        function; /* of a group: what a step costs is learnt like an item's */
+} stretch;
 
 struct accel_native_schedule {
     _Atomic(uint32_t) references; /* the owner's, and one per replay that has not passed */
     uint32_t step_count;
+    uint32_t stretch_count;
+    stretch *stretches;
     _Atomic(uint64_t) ticks; /* that a replay took of late; 0: none yet */
     uint32_t replays;        /* changed by the executor of one replay at a time */
     step steps[];
@@ -93,6 +108,11 @@ static uint64_t cost_limit(const accel_cpu_launch *launch, uint64_t block_count)
     return limit < 1e18 ? (uint64_t)limit : (uint64_t)1e18;
 }
 
+static uint64_t block_count_of(const accel_launch_shape *shape)
+{
+    return shape->grid[0] * shape->grid[1] * shape->grid[2];
+}
+
 static void set_launch(step *made, const accel_backend_step *given)
 {
     accel__cpu_native_function *function = function_of(given);
@@ -106,7 +126,7 @@ static void set_launch(step *made, const accel_backend_step *given)
     for (uint32_t i = 0; i < kernel->param_count; i++)
         what->pointers[i] = what->packed + function->offsets[i];
     accel__cpu_launch_pack(function, given->launch.args, given->launch.arg_count, what->packed);
-    made->block_count = what->launch.grid[0] * what->launch.grid[1] * what->launch.grid[2];
+    made->block_count = block_count_of(given->launch.shape);
     made->run = is_direct(kernel, function) ? kernel->function : NULL;
     const bool is_alone = made->block_count == 1 || accel__cpu_thread_count() == 1;
     made->cost = is_alone ? &no_cost : &function->cost;
@@ -146,6 +166,85 @@ static void set_step(step *made, const accel_backend_step *given)
     made->cost = &no_cost;
 }
 
+/* ---- groups ---- */
+
+static const char *run_group(const accel_cpu_launch *launch, uint64_t first, uint64_t last)
+{
+    const step *steps = *(const step *const *)launch->arguments[0];
+    for (uint64_t i = first; i < last; i++) {
+        const char *error = steps[i].run(&steps[i].what->launch.launch, 0, 1);
+        if (error != NULL)
+            return error;
+    }
+    return NULL;
+}
+
+static const accel_param group_params[] = {
+    {.name = "steps", .kind = ACCEL_PARAM_KIND_POINTER, .lanes = 1}};
+static const accel_cpu_kernel group_kernel = {
+    .name = "group", .function = run_group, .params = group_params, .param_count = 1};
+static const uint32_t group_offsets[] = {0};
+
+static bool is_single(const step *given)
+{
+    return given->run != NULL && given->block_count == 1;
+}
+
+/* How many steps from `first` on can form a group. */
+static uint32_t group_size(const accel_native_schedule *schedule, const accel_backend_step *given,
+                           uint32_t first)
+{
+    uint32_t end = first;
+    while (end < schedule->step_count && is_single(&schedule->steps[end]) &&
+           given[end].level == given[first].level)
+        end++;
+    return end - first;
+}
+
+static void add_stretch(accel_native_schedule *schedule, uint32_t first, uint32_t count,
+                        bool is_group)
+{
+    if (count == 0)
+        return;
+    stretch *made = &schedule->stretches[schedule->stretch_count++];
+    made->first = first;
+    made->count = count;
+    made->is_group = is_group;
+    made->function.kernel = &group_kernel;
+    made->function.offsets = group_offsets;
+    for (uint32_t i = 0; i < count; i++)
+        schedule->steps[first + i].is_grouped = is_group;
+}
+
+/* There is memory for as many stretches as steps, and one more. */
+static void find_groups(accel_native_schedule *schedule, const accel_backend_step *given)
+{
+    uint32_t begin = 0; /* of the stretch that is no group */
+    uint32_t next = 0;
+    while (next < schedule->step_count) {
+        const uint32_t size = group_size(schedule, given, next);
+        if (size >= 2) {
+            add_stretch(schedule, begin, next - begin, false);
+            add_stretch(schedule, next, size, true);
+            begin = next + size;
+        }
+        next += size >= 2 ? size : 1;
+    }
+    add_stretch(schedule, begin, next - begin, false);
+    stretch *fitting = accel__reallocate(schedule->stretches,
+                                         schedule->stretch_count * sizeof *fitting);
+    if (fitting != NULL)
+        schedule->stretches = fitting;
+}
+
+/* Whether others should help with the group. Never so where there is one thread. */
+static bool is_shared(const stretch *group, bool measures)
+{
+    const uint64_t cost = atomic_load_explicit(&group->function.cost, memory_order_relaxed);
+    return cost == 0 || measures ||
+           (double)cost / 1024.0 * group->count > (double)accel__cpu_ticks_of_ns(SHARE_NS);
+}
+
 accel_status accel__cpu_schedule_create(accel_native_device *device,
                                         const accel_backend_step *steps, uint32_t step_count,
                                         accel_native_schedule **out_schedule)
@@ -153,37 +252,46 @@ accel_status accel__cpu_schedule_create(accel_native_device *device,
     (void)device;
     size_t size = aligned(sizeof(accel_native_schedule) + step_count * sizeof(step));
     unsigned char *place = NULL;
+    stretch *stretches = accel__allocate_array((size_t)step_count + 1, sizeof *stretches);
     for (uint32_t i = 0; i < step_count; i++)
         size += body_size(&steps[i]);
-    accel_native_schedule *made = accel__allocate_aligned(size, 64);
+    accel_native_schedule *made = stretches != NULL ? accel__allocate_aligned(size, 64) : NULL;
     *out_schedule = made;
-    if (made == NULL)
+    if (made == NULL) {
+        accel__deallocate(stretches);
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "cpu", "accel_graph_instantiate",
                            "no memory for a schedule of %u steps", step_count);
+    }
     made->references = 1;
     made->step_count = step_count;
+    made->stretches = stretches;
     place = (unsigned char *)made + aligned(sizeof *made + step_count * sizeof(step));
     for (uint32_t i = 0; i < step_count; i++) {
         made->steps[i].what = (body *)(void *)place;
         set_step(&made->steps[i], &steps[i]);
         place += body_size(&steps[i]);
     }
+    find_groups(made, steps);
     return ACCEL_OK;
 }
 
 bool accel__cpu_schedule_update(accel_native_schedule *schedule, uint32_t index,
                                 const accel_backend_step *given)
 {
-    if (atomic_load_explicit(&schedule->references, memory_order_acquire) != 1)
+    step *changed = &schedule->steps[index];
+    if (atomic_load_explicit(&schedule->references, memory_order_acquire) != 1 ||
+        (changed->is_grouped && block_count_of(given->launch.shape) != 1))
         return false;
-    set_step(&schedule->steps[index], given);
+    set_step(changed, given);
     return true;
 }
 
 void accel__cpu_schedule_unreference(accel_native_schedule *schedule)
 {
-    if (atomic_fetch_sub_explicit(&schedule->references, 1, memory_order_acq_rel) == 1)
-        accel__deallocate(schedule);
+    if (atomic_fetch_sub_explicit(&schedule->references, 1, memory_order_acq_rel) != 1)
+        return;
+    accel__deallocate(schedule->stretches);
+    accel__deallocate(schedule);
 }
 
 void accel__cpu_schedule_destroy(accel_native_schedule *schedule)
@@ -239,23 +347,46 @@ static bool run_long_way(accel__cpu_executor *executor, accel__cpu_queue *queue,
     return true;
 }
 
-/* Until one fails. */
-static void run_steps(accel__cpu_executor *executor, accel__cpu_queue *queue,
-                      const accel_native_schedule *schedule, uint64_t position, bool measures)
+/* Until one fails: false. */
+static bool run_steps(accel__cpu_executor *executor, accel__cpu_queue *queue, const step *next,
+                      const step *end, uint64_t position, bool measures)
 {
-    const step *end = schedule->steps + schedule->step_count;
-    for (const step *next = schedule->steps; next < end; next++) {
+    for (; next < end; next++) {
         const uint64_t cost = atomic_load_explicit(next->cost, memory_order_relaxed);
         if (next->run == NULL || cost - 1 >= next->limits[measures]) {
             if (!run_long_way(executor, queue, next, position))
-                return;
+                return false;
             continue;
         }
         const char *error = next->run(&next->what->launch.launch, 0, next->block_count);
         if (error != NULL) {
             accel__cpu_queue_fail(queue, position, ACCEL_ERROR_DEVICE_FAILED, error);
-            return;
+            return false;
         }
+    }
+    return true;
+}
+
+static bool run_shared(accel__cpu_executor *executor, accel__cpu_queue *queue, stretch *group,
+                       const step *steps, uint64_t position)
+{
+    const accel__cpu_launch_op op = {
+        .function = &group->function, .grid = {group->count, 1, 1}, .block = {1, 1, 1}};
+    accel__cpu_launch_run(executor, queue, &op, (const unsigned char *)&steps, position, true);
+    return accel__cpu_queue_status(queue) == ACCEL_OK;
+}
+
+static void run_stretches(accel__cpu_executor *executor, accel__cpu_queue *queue,
+                          const accel_native_schedule *schedule, uint64_t position, bool measures)
+{
+    const bool is_alone = accel__cpu_thread_count() == 1;
+    bool good = true;
+    for (uint32_t i = 0; good && i < schedule->stretch_count; i++) {
+        stretch *part = &schedule->stretches[i];
+        const step *first = &schedule->steps[part->first];
+        good = part->is_group && !is_alone && is_shared(part, measures)
+                   ? run_shared(executor, queue, part, first, position)
+                   : run_steps(executor, queue, first, first + part->count, position, measures);
     }
 }
 
@@ -264,7 +395,7 @@ void accel__cpu_schedule_execute(accel__cpu_executor *executor, accel__cpu_queue
 {
     const uint64_t start = accel__cpu_ticks();
     const uint64_t before = atomic_load_explicit(&schedule->ticks, memory_order_relaxed);
-    run_steps(executor, queue, schedule, position, ++schedule->replays % SAMPLE == 0);
+    run_stretches(executor, queue, schedule, position, ++schedule->replays % SAMPLE == 0);
     const uint64_t took = accel__cpu_ticks() - start;
     const uint64_t learnt = before == 0 ? took : before - before / 4 + took / 4;
     atomic_store_explicit(&schedule->ticks, learnt != 0 ? learnt : 1, memory_order_relaxed);
