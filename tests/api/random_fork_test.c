@@ -305,7 +305,7 @@ static void forks_amid_changes(void **state)
     OK(accel_generator_manual_seed(generator, 0));
     assert_int_equal(pthread_create(&thread, NULL, toggle, generator), 0);
     int bad = 0;
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 20; i++)
         bad += test_in_child(whole_state, generator, 60) != 0;
     stop = true;
     pthread_join(thread, NULL);

@@ -4,9 +4,9 @@
  *   random_stream raw | dieharder -a -g 200
  *   random_stream normal | dieharder -d 15 -g 200
  *
- * raw: the words; normal and exponential: each number's place in its distribution, as 32 bits; bytes, and
- * normal64 likewise of float64. Seed: the second argument. Draws from the default seed's device, cpu:0,
- * by the public API alone. */
+ * raw: the words. normal and exponential: the place of each float32 in its distribution, as 16 bits, two of
+ * which make a word (a float32 does not have 32 bits of it). normal64: that of each float64, as 32 bits.
+ * Seed: the second argument. Draws on cpu:0, by the public API alone. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,18 +50,29 @@ static uint32_t place(double probability)
     return scaled < 0x1p32 ? (uint32_t)scaled : UINT32_MAX;
 }
 
-static void to_words(stream_kind kind, const void *drawn, uint32_t *words)
+static uint32_t place_of(stream_kind kind, const void *drawn, size_t i)
 {
     const float *floats = drawn;
     const double *doubles = drawn;
-    for (size_t i = 0; i < COUNT; i++) {
-        if (kind == NORMAL)
-            words[i] = place(0.5 * erfc(-(double)floats[i] * M_SQRT1_2));
-        else if (kind == EXPONENTIAL)
-            words[i] = place(-expm1(-(double)floats[i]));
-        else
-            words[i] = place(0.5 * erfc(-doubles[i] * M_SQRT1_2));
+    if (kind == NORMAL)
+        return place(0.5 * erfc(-(double)floats[i] * M_SQRT1_2));
+    if (kind == EXPONENTIAL)
+        return place(-expm1(-(double)floats[i]));
+    return place(0.5 * erfc(-doubles[i] * M_SQRT1_2));
+}
+
+/* Returns how many words it made. */
+static size_t to_words(stream_kind kind, const void *drawn, uint32_t *words)
+{
+    if (kind == NORMAL64) {
+        for (size_t i = 0; i < COUNT; i++)
+            words[i] = place_of(kind, drawn, i);
+        return COUNT;
     }
+    for (size_t i = 0; i < COUNT; i += 2)
+        words[i / 2] = (place_of(kind, drawn, i) & 0xffff0000u) |
+                       place_of(kind, drawn, i + 1) >> 16;
+    return COUNT / 2;
 }
 
 /* Until nobody reads any more. */
@@ -76,9 +87,8 @@ static int run(stream_kind kind, accel_generator *generator, accel_stream *strea
                 ACCEL_OK ||
             accel_stream_synchronize(stream) != ACCEL_OK)
             return fail("drawing");
-        if (kind != RAW)
-            to_words(kind, drawn, words);
-        if (fwrite(words, sizeof *words, COUNT, stdout) != COUNT)
+        const size_t count = kind != RAW ? to_words(kind, drawn, words) : COUNT;
+        if (fwrite(words, sizeof *words, count, stdout) != count)
             return 0;
     }
 }
