@@ -51,6 +51,13 @@ static accel_status out_of_memory(const char *function, size_t size)
                               MOCK_VENDOR_TEXT, "no %zu bytes", size);
 }
 
+static void tell_taken(uintptr_t begin, size_t size)
+{
+    void (*function)(uintptr_t, size_t) = ledger.on_taken;
+    if (function != NULL)
+        function(begin, size);
+}
+
 /* Takes from the capacity; with the mutex held. */
 static bool take(size_t size)
 {
@@ -112,6 +119,7 @@ static void ledger_free(accel_native_device *device, void *pointer)
     entry *found = *link;
     if (found != NULL) {
         *link = found->next;
+        tell_taken(found->begin, found->size);
         ledger.used -= found->size;
         ledger.taken++;
         ledger.allocations--;
@@ -223,6 +231,7 @@ static void ledger_decommit(accel_native_device *device, void *address, size_t s
     ledger.calls++;
     unsigned char *pages = pages_of(address, size, 1);
     if (pages != NULL) {
+        tell_taken((uintptr_t)address, size);
         memset(pages, 0, size / PAGE);
         ledger.used -= size;
         ledger.taken++;
