@@ -5,6 +5,8 @@
 
 #include "unit/heap_support.h"
 
+#include "base/allocate.h"
+
 static accel_backend backends[2]; /* fixed, growable */
 static int32_t next_device;
 
@@ -410,6 +412,40 @@ static void test_calls_of_any_number_fail(void **state)
             fail_from(grows, number);
 }
 
+/* ---- host memory that fails ---- */
+
+static unsigned host_left;
+
+static bool host_fails(void)
+{
+    return host_left != 0 && --host_left == 0;
+}
+
+static void fail_host(int grows, unsigned number)
+{
+    heap_fixture on;
+    open_at(&on, grows, 400 * MIB);
+    use now = {.on = &on, .random = 11};
+    host_left = number;
+    accel__allocate_fault = host_fails;
+    for (int i = 0; i < 200; i++)
+        step(&now, ACCEL_ERROR_OUT_OF_HOST_MEMORY);
+    accel__allocate_fault = NULL;
+    heap_check(on.heap);
+    end_use(&now);
+    heap_check(on.heap);
+    next_device--; /* the same device the next time */
+    heap_close(&on);
+}
+
+static void test_host_memory_of_any_number_fails(void **state)
+{
+    (void)state;
+    for (int grows = 0; grows < 2; grows++)
+        for (unsigned number = 1; number <= 60; number++)
+            fail_host(grows, number);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -434,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_there_is_room_for_sixteen),
         cmocka_unit_test(test_pairs_of_options),
         cmocka_unit_test(test_calls_of_any_number_fail),
+        cmocka_unit_test(test_host_memory_of_any_number_fails),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
