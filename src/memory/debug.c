@@ -206,7 +206,8 @@ static accel_status look_at(const guarded *memory, const unsigned char *before,
     const size_t size = accel__range_size(&memory->range);
     for (size_t i = 0; i < CANARY_SIZE; i++)
         if (behind[i] != CANARY)
-            return corrupted(memory, "behind its end", i + 1, (long long)(size + i), behind[i]);
+            return corrupted(memory, "behind its end", i + 1, (long long)size + (long long)i,
+                             behind[i]);
     for (size_t i = 1; i <= CANARY_SIZE; i++)
         if (before[CANARY_SIZE - i] != CANARY)
             return corrupted(memory, "before its begin", i, -(long long)i, before[CANARY_SIZE - i]);

@@ -25,9 +25,11 @@ accel__mark *accel__mark_create(accel_stream *stream)
 
 bool accel__marks_add(accel__mark *first, accel__mark *mark)
 {
-    for (const accel__mark *found = first; found != NULL; found = found->next)
+    const accel__mark *found = first;
+    do {
         if (found->stream == mark->stream)
             return false;
+    } while ((found = found->next) != NULL);
     mark->next = first->next;
     first->next = mark;
     return true;
