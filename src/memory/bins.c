@@ -3,57 +3,8 @@
 
 #include "memory/segment.h"
 
-typedef struct place {
-    unsigned octave;
-    unsigned step;
-} place;
-
-/* Sizes below 64 units have a class each; above, an octave has 32 steps of equal width. */
-static inline place place_of(size_t size)
-{
-    const size_t units = size / ACCEL__BLOCK_UNIT;
-    if (units < ACCEL__BIN_STEPS)
-        return (place){0, (unsigned)units};
-    const unsigned high = 63u - (unsigned)__builtin_clzll(units);
-    return (place){high - 4u, (unsigned)(units >> (high - 5u)) & (ACCEL__BIN_STEPS - 1u)};
-}
-
-void accel__bins_put(accel__bins *bins, accel__block *block)
-{
-    const place at = place_of(block->size);
-    accel__block **head = &bins->heads[at.octave][at.step];
-    block->bin_before = NULL;
-    block->bin_after = *head;
-    if (*head != NULL)
-        (*head)->bin_before = block;
-    *head = block;
-    bins->steps[at.octave] |= 1u << at.step;
-    bins->octaves |= 1ull << at.octave;
-    bins->count++;
-    bins->bytes += block->size;
-}
-
-void accel__bins_remove(accel__bins *bins, accel__block *block)
-{
-    if (block->bin_after != NULL)
-        block->bin_after->bin_before = block->bin_before;
-    bins->count--;
-    bins->bytes -= block->size;
-    if (block->bin_before != NULL) {
-        block->bin_before->bin_after = block->bin_after;
-        return;
-    }
-    const place at = place_of(block->size);
-    bins->heads[at.octave][at.step] = block->bin_after;
-    if (block->bin_after != NULL)
-        return;
-    bins->steps[at.octave] &= ~(1u << at.step);
-    if (bins->steps[at.octave] == 0)
-        bins->octaves &= ~(1ull << at.octave);
-}
-
 /* The next class with a block, from `from` on, or false. */
-static inline bool next_class(const accel__bins *bins, place from, place *out_place)
+static inline bool next_class(const accel__bins *bins, accel__bin from, accel__bin *out_bin)
 {
     if (from.octave >= ACCEL__BIN_OCTAVES)
         return false;
@@ -61,14 +12,14 @@ static inline bool next_class(const accel__bins *bins, place from, place *out_pl
                                ? bins->steps[from.octave] & (~0u << from.step)
                                : 0;
     if (steps != 0) {
-        *out_place = (place){from.octave, (unsigned)__builtin_ctz(steps)};
+        *out_bin = (accel__bin){from.octave, (unsigned)__builtin_ctz(steps)};
         return true;
     }
     const uint64_t octaves = bins->octaves & (~1ull << from.octave);
     if (octaves == 0)
         return false;
     const unsigned octave = (unsigned)__builtin_ctzll(octaves);
-    *out_place = (place){octave, (unsigned)__builtin_ctz(bins->steps[octave])};
+    *out_bin = (accel__bin){octave, (unsigned)__builtin_ctz(bins->steps[octave])};
     return true;
 }
 
@@ -85,7 +36,7 @@ static inline bool is_better(const accel__block *block, const accel__block *best
 
 accel__block *accel__bins_fit(const accel__bins *bins, size_t size)
 {
-    place at = place_of(size);
+    accel__bin at = accel__bin_of(size);
     while (next_class(bins, at, &at)) {
         accel__block *best = NULL;
         accel__block *block = bins->heads[at.octave][at.step];
@@ -105,7 +56,7 @@ accel__block *accel__bins_find(const accel__bins *bins, size_t size,
                                bool (*accept)(const accel__block *block, const void *user),
                                const void *user)
 {
-    place at = place_of(size);
+    accel__bin at = accel__bin_of(size);
     while (next_class(bins, at, &at)) {
         accel__block *best = NULL;
         for (accel__block *block = bins->heads[at.octave][at.step]; block != NULL;
@@ -121,20 +72,20 @@ accel__block *accel__bins_find(const accel__bins *bins, size_t size,
 }
 
 /* The last class with a block before `below`, or false. */
-static bool class_before(const accel__bins *bins, place below, place *out_place)
+static bool class_before(const accel__bins *bins, accel__bin below, accel__bin *out_bin)
 {
     const uint32_t steps = below.octave < ACCEL__BIN_OCTAVES
                                ? bins->steps[below.octave] & ((1u << below.step) - 1u)
                                : 0;
     if (steps != 0) {
-        *out_place = (place){below.octave, 31u - (unsigned)__builtin_clz(steps)};
+        *out_bin = (accel__bin){below.octave, 31u - (unsigned)__builtin_clz(steps)};
         return true;
     }
     const uint64_t octaves = bins->octaves & ((1ull << below.octave) - 1u);
     if (octaves == 0)
         return false;
     const unsigned octave = 63u - (unsigned)__builtin_clzll(octaves);
-    *out_place = (place){octave, 31u - (unsigned)__builtin_clz(bins->steps[octave])};
+    *out_bin = (accel__bin){octave, 31u - (unsigned)__builtin_clz(bins->steps[octave])};
     return true;
 }
 
@@ -142,7 +93,7 @@ accel__block *accel__bins_find_largest(const accel__bins *bins,
                                        bool (*accept)(const accel__block *block, const void *user),
                                        const void *user)
 {
-    place at = {ACCEL__BIN_OCTAVES, 0};
+    accel__bin at = {ACCEL__BIN_OCTAVES, 0};
     while (class_before(bins, at, &at)) {
         accel__block *best = NULL;
         for (accel__block *block = bins->heads[at.octave][at.step]; block != NULL;
@@ -169,12 +120,12 @@ size_t accel__bins_largest(const accel__bins *bins)
     return largest;
 }
 
-static bool class_is_valid(const accel__bins *bins, place at, size_t *count, size_t *bytes)
+static bool class_is_valid(const accel__bins *bins, accel__bin at, size_t *count, size_t *bytes)
 {
     const accel__block *before = NULL;
     for (const accel__block *block = bins->heads[at.octave][at.step]; block != NULL;
          block = block->bin_after) {
-        const place belongs = place_of(block->size);
+        const accel__bin belongs = accel__bin_of(block->size);
         if (block->bin_before != before || !block->is_free || belongs.octave != at.octave ||
             belongs.step != at.step)
             return false;
@@ -193,7 +144,7 @@ bool accel__bins_are_valid(const accel__bins *bins)
         if ((bins->steps[octave] != 0) != ((bins->octaves >> octave & 1u) != 0))
             return false;
         for (unsigned step = 0; step < ACCEL__BIN_STEPS; step++)
-            if (!class_is_valid(bins, (place){octave, step}, &count, &bytes))
+            if (!class_is_valid(bins, (accel__bin){octave, step}, &count, &bytes))
                 return false;
     }
     return count == bins->count && bytes == bins->bytes;

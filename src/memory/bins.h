@@ -21,11 +21,58 @@ typedef struct accel__bins {
     size_t bytes;
 } accel__bins;
 
-void accel__bins_put(accel__bins *bins, accel__block *block);
-void accel__bins_remove(accel__bins *bins, accel__block *block);
+/* A list of those. */
+typedef struct accel__bin {
+    unsigned octave;
+    unsigned step;
+} accel__bin;
 
-/* Calls `accept` (NULL: all are) on blocks of at least `size` bytes, the better fits first, until it
- * says yes. NULL: none. The block stays in. */
+/* Sizes below 64 units have a class each; above, an octave has 32 steps of equal width. */
+static inline accel__bin accel__bin_of(size_t size)
+{
+    const size_t units = size / ACCEL__BLOCK_UNIT;
+    if (units < ACCEL__BIN_STEPS)
+        return (accel__bin){0, (unsigned)units};
+    const unsigned high = 63u - (unsigned)__builtin_clzll(units);
+    return (accel__bin){high - 4u, (unsigned)(units >> (high - 5u)) & (ACCEL__BIN_STEPS - 1u)};
+}
+
+static inline void accel__bins_put(accel__bins *bins, accel__block *block)
+{
+    const accel__bin at = accel__bin_of(block->size);
+    accel__block **head = &bins->heads[at.octave][at.step];
+    block->bin_before = NULL;
+    block->bin_after = *head;
+    if (*head != NULL)
+        (*head)->bin_before = block;
+    *head = block;
+    bins->steps[at.octave] |= 1u << at.step;
+    bins->octaves |= 1ull << at.octave;
+    bins->count++;
+    bins->bytes += block->size;
+}
+
+static inline void accel__bins_remove(accel__bins *bins, accel__block *block)
+{
+    if (block->bin_after != NULL)
+        block->bin_after->bin_before = block->bin_before;
+    bins->count--;
+    bins->bytes -= block->size;
+    if (block->bin_before != NULL) {
+        block->bin_before->bin_after = block->bin_after;
+        return;
+    }
+    const accel__bin at = accel__bin_of(block->size);
+    bins->heads[at.octave][at.step] = block->bin_after;
+    if (block->bin_after != NULL)
+        return;
+    bins->steps[at.octave] &= ~(1u << at.step);
+    if (bins->steps[at.octave] == 0)
+        bins->octaves &= ~(1ull << at.octave);
+}
+
+/* Of the blocks of at least `size` bytes that `accept` says yes to, the smallest, to within a step. NULL: none.
+ * The block stays in. */
 accel__block *accel__bins_find(const accel__bins *bins, size_t size,
                                bool (*accept)(const accel__block *block, const void *user),
                                const void *user);

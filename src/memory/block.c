@@ -59,7 +59,7 @@ static bool add_slab(accel__block_store *store)
     return true;
 }
 
-bool accel__block_reserve(accel__block_store *store, size_t count)
+bool accel__block_reserve_slow(accel__block_store *store, size_t count)
 {
     while (store->count < count)
         if (!take_common(store) && !add_slab(store))

@@ -57,8 +57,13 @@ typedef struct accel__block_store {
     size_t count;
 } accel__block_store;
 
+bool accel__block_reserve_slow(accel__block_store *store, size_t count);
+
 /* Makes sure that `count` blocks can be drawn. False: no host memory, nothing changed. */
-bool accel__block_reserve(accel__block_store *store, size_t count);
+static inline bool accel__block_reserve(accel__block_store *store, size_t count)
+{
+    return __builtin_expect(store->count >= count, true) || accel__block_reserve_slow(store, count);
+}
 
 /* One of those, zeroed but for what readers of the map may still look at. */
 accel__block *accel__block_draw(accel__block_store *store);

@@ -79,7 +79,8 @@ typedef struct accel__heap_kind {
     size_t free_bytes;        /* in the bins of all lanes */
     size_t split_count;       /* free blocks of fixed segments that are not all of their segment */
     size_t split_bytes;
-    size_t told_count; /* what the statistics know of these two */
+    bool is_untold;    /* the statistics do not know of these two: */
+    size_t told_count; /* but that they were this */
     size_t told_bytes;
 } accel__heap_kind;
 
@@ -98,7 +99,7 @@ struct accel__heap {
     accel__block_store blocks;
     struct accel__statistics *statistics; /* of the device */
     uint64_t searches;
-    uint64_t looks; /* at it, in the invariants preset */
+    uint64_t looks;          /* at it, in the invariants preset */
     uint64_t segment_number; /* the newest segment's */
     size_t busy_count;       /* blocks that are not in the bins */
     size_t peak_live;        /* bytes that were not in the bins */
