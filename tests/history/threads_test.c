@@ -90,7 +90,7 @@ static void test_nothing_waits_for_ever(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free, (void *)(uintptr_t)i),
                          0);
     for (const uint64_t end = test_now_ns() + RUN_MS * UINT64_C(1000000);
-         test_now_ns() < end || snapshots < 8;) {
+         test_now_ns() < end || snapshots < 8 || observed == 0;) {
         const accel_memory_history_options options = {
             .struct_size = sizeof options,
             .mode = snapshots % 4 == 3 ? ACCEL_MEMORY_HISTORY_MODE_OFF
