@@ -1,10 +1,14 @@
-/* random_portable.c: <accel/philox.h> as it is, for processors without a vector path, and what the
+/* random_portable.c: <accel/philox.h> as it is, but for words on x86-64, for processors without a vector path, and what the
  * others are tested against. Where the compiler may not use an fma of the processor it is made of other
  * operations here, correctly rounded: the C library's would need libm. */
 #include "backends/cpu/random.h"
 
 #include <stdint.h>
 #include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* Whether fma is one instruction: on x86-64 only where the whole library is compiled for that. */
 #if defined(__x86_64__) && !defined(__FMA__)
@@ -108,12 +112,89 @@ static double fma_f64(double a, double b, double c)
 #define AS_IT_IS(word) (word)
 
 /* clang-format off: the arrays are arguments */
+#if !defined(__SSE2__)
 DEFINE_DRAW(raw, uint32_t, IN_32(AS_IT_IS))
 DEFINE_DRAW(uniform_f32, float, IN_32(accel_philox_to_uniform_f32))
+#endif
 DEFINE_DRAW(exponential_f32, float, IN_32(accel_philox_to_exponential_f32))
 DEFINE_DRAW(uniform_f64, double, IN_64(accel_philox_to_uniform_f64))
 DEFINE_DRAW(exponential_f64, double, IN_64(accel_philox_to_exponential_f64))
 /* clang-format on */
+
+#if defined(__SSE2__)
+
+/* Every x86-64 has SSE2: two blocks to a vector, and two vectors side by side, since one waits for its own
+ * products. Twice as fast as one block after the other. */
+enum { SIDE_BY_SIDE = 2, STEP_BLOCKS = 2 * SIDE_BY_SIDE };
+
+static inline void draw_step(uint64_t seed, uint64_t block, __m128i words[STEP_BLOCKS])
+{
+    const __m128i multiplier0 = _mm_set1_epi64x(0xD2511F53u);
+    const __m128i multiplier1 = _mm_set1_epi64x(0xCD9E8D57u);
+    uint32_t key0 = (uint32_t)seed;
+    uint32_t key1 = (uint32_t)(seed >> 32);
+    __m128i x[SIDE_BY_SIDE]
+             [4]; /* a word in the low half of each lane; the high halves hold anything */
+    for (size_t j = 0; j < SIDE_BY_SIDE; j++) {
+        const uint64_t first = block + 2 * j;
+        x[j][0] = _mm_add_epi64(_mm_set1_epi64x((long long)first), _mm_set_epi64x(1, 0));
+        x[j][1] = _mm_srli_epi64(x[j][0], 32);
+        x[j][2] = x[j][3] = _mm_setzero_si128();
+    }
+#pragma GCC unroll 10
+    for (int round = 0; round < 10; round++) {
+        const __m128i k0 = _mm_set1_epi64x(key0);
+        const __m128i k1 = _mm_set1_epi64x(key1);
+#pragma GCC unroll 2
+        for (size_t j = 0; j < SIDE_BY_SIDE; j++) {
+            const __m128i a = _mm_mul_epu32(multiplier0, x[j][0]);
+            const __m128i b = _mm_mul_epu32(multiplier1, x[j][2]);
+            x[j][0] = _mm_xor_si128(_mm_xor_si128(_mm_srli_epi64(b, 32), k0), x[j][1]);
+            x[j][1] = b;
+            x[j][2] = _mm_xor_si128(_mm_xor_si128(_mm_srli_epi64(a, 32), k1), x[j][3]);
+            x[j][3] = a;
+        }
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    const __m128i low = _mm_set1_epi64x(0xffffffffu);
+    for (size_t j = 0; j < SIDE_BY_SIDE; j++) {
+        const __m128i front = _mm_or_si128(_mm_and_si128(x[j][0], low),
+                                           _mm_slli_epi64(x[j][1], 32));
+        const __m128i back = _mm_or_si128(_mm_and_si128(x[j][2], low), _mm_slli_epi64(x[j][3], 32));
+        words[2 * j] = _mm_unpacklo_epi64(front, back);
+        words[2 * j + 1] = _mm_unpackhi_epi64(front, back);
+    }
+}
+
+static inline __m128i as_it_is(__m128i words)
+{
+    return words;
+}
+
+static inline __m128i uniform_f32(__m128i words)
+{
+    return _mm_castps_si128(
+        _mm_mul_ps(_mm_cvtepi32_ps(_mm_srli_epi32(words, 8)), _mm_set1_ps(0x1p-24f)));
+}
+
+#define DEFINE_DRAW_BY_STEPS(name, map)                                                            \
+    static void draw_##name(void *out, uint64_t seed, uint64_t block, uint64_t count)              \
+    {                                                                                              \
+        __m128i words[STEP_BLOCKS];                                                                \
+        unsigned char *target = out;                                                               \
+        for (uint64_t i = 0; i < count; i += STEP_BLOCKS) {                                        \
+            const uint64_t left = count - i < STEP_BLOCKS ? count - i : STEP_BLOCKS;               \
+            draw_step(seed, block + i, words);                                                     \
+            for (uint64_t j = 0; j < left; j++, target += 16)                                      \
+                _mm_storeu_si128((__m128i *)(void *)target, map(words[j]));                        \
+        }                                                                                          \
+    }
+
+DEFINE_DRAW_BY_STEPS(raw, as_it_is)
+DEFINE_DRAW_BY_STEPS(uniform_f32, uniform_f32)
+
+#endif
 
 static void draw_normal_f32(void *out, uint64_t seed, uint64_t block, uint64_t count)
 {
