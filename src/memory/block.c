@@ -47,7 +47,7 @@ static bool take_common(accel__block_store *store)
 
 static bool add_slab(accel__block_store *store)
 {
-    slab *made = accel__allocate(sizeof *made);
+    slab *made = accel__allocate_aligned(sizeof *made, _Alignof(slab));
     if (made == NULL)
         return false;
     accel__mutex_lock(&common_mutex);

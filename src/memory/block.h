@@ -15,6 +15,8 @@
 #ifndef ACCEL_MEMORY_BLOCK_H
 #define ACCEL_MEMORY_BLOCK_H
 
+#include <stddef.h>
+
 #include "core/pointers.h"
 
 enum {
@@ -30,26 +32,31 @@ struct accel__lane;
 struct accel__segment;
 struct accel__mark;
 
+/* Three cache lines; what the heap touches of neighbours when it cuts and merges lies in the second. */
 typedef struct accel__block {
-    accel__range range; /* first: the map hands it back. begin; size as asked while it is live */
-    size_t size;        /* all of it */
+    /* First: the map hands it back. begin; size as asked while it is live. */
+    _Alignas(64) accel__range range;
+
+    size_t size; /* all of it */
     struct accel__lane *lane;
     struct accel__segment *segment;
     struct accel__block *before; /* its neighbours in the segment, by address */
     struct accel__block *after;
     struct accel__block *bin_before; /* links of the list that it is in: a bin, a magazine, … */
     struct accel__block *bin_after;
-    struct accel__segment *slab; /* whose memory this block is; NULL nearly always */
-    struct accel__mark *uses;    /* recorded streams; NULL nearly always */
-    uint64_t stamp;              /* of the lane's epochs, that in which it was last used (lane.c) */
-    uint64_t age;                /* in the bins: the heap's count of searches at which it came */
     _Atomic(uint32_t) history; /* id of the recorded stack; 0: none. Snapshots read it meanwhile */
     bool is_free;              /* in the bins; the heap's */
     bool
         is_mapped; /* has memory behind it; false only inside growable segments, and then it is in no
-                       map and no bin */
+                        map and no bin */
     bool is_claimed; /* a thread is at the driver with it: nobody else may use it or merge it */
+
+    struct accel__mark *uses;    /* recorded streams; NULL nearly always */
+    uint64_t stamp;              /* of the lane's epochs, that in which it was last used (lane.c) */
+    struct accel__segment *slab; /* whose memory this block is; NULL nearly always */
 } accel__block;
+
+_Static_assert(offsetof(accel__block, size) == 64, "a line of its own for what the heap touches");
 
 /* Where blocks come from; the heap's lock guards its own store. */
 typedef struct accel__block_store {

@@ -57,7 +57,6 @@ void accel__heap_bin(accel__block *block)
 {
     accel__heap_kind *kind = kind_of(block);
     block->is_free = true;
-    block->age = block->segment->heap->searches;
     kind->free_bytes += block->size;
     if (is_split(block)) {
         kind->split_count++;
@@ -98,9 +97,11 @@ static inline void note_peak(accel__heap *heap)
 
 void accel__heap_count_idle(accel__block *block)
 {
-    block->segment->busy_count--;
+    accel__segment *segment = block->segment;
+    if (--segment->busy_count == 0)
+        segment->idle_since = segment->heap->searches;
     block->lane->busy_count--;
-    block->segment->heap->busy_count--;
+    segment->heap->busy_count--;
 }
 
 /* ---- cutting and merging ---- */
@@ -128,7 +129,6 @@ accel__block *accel__heap_cut(accel__block *block, size_t size)
     rest->lane = block->lane;
     rest->segment = segment;
     rest->stamp = block->stamp;
-    rest->age = block->age;
     rest->is_mapped = true;
     rest->before = block;
     rest->after = block->after;

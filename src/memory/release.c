@@ -66,7 +66,7 @@ size_t accel__segments_release(accel__heap *heap, size_t wanted)
 
 static uint64_t age_of(const accel__heap *heap, const accel__segment *segment)
 {
-    return heap->searches - segment->first->age;
+    return heap->searches - segment->idle_since;
 }
 
 /* The mean age of the segments that could go; false: there are none. */

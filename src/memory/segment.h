@@ -32,6 +32,7 @@ typedef struct accel__segment {
     size_t mapped;       /* bytes with memory behind them; all of a fixed one */
     size_t granularity;  /* growable: memory comes and goes in multiples of this; else 0 */
     size_t busy_count;   /* blocks that are not free */
+    uint64_t idle_since; /* where there are none: the heap's count of searches at that */
     size_t block_count;  /* blocks that have memory */
     accel__block *first; /* lowest; of a growable one also those without memory are in the chain */
     accel__block *holes; /* growable: those, by address, but for claimed ones (by bin_after) */
