@@ -238,8 +238,12 @@ static accel__drawer *make_room(accel__cache *cache, accel__block *block)
         accel__cache_share(cache, home->device) == NULL)
         return NULL;
     accel__drawer *drawer = accel__cache_open_drawer(cache, block->lane, home);
-    if (drawer != NULL &&
-        atomic_load_explicit(&drawer->share->room, memory_order_relaxed) < (ptrdiff_t)block->size)
+    if (drawer == NULL)
+        return NULL;
+    accel__cache_enter(cache);
+    const bool fits = drawer->share->room >= (ptrdiff_t)block->size;
+    accel__cache_leave(cache);
+    if (!fits)
         accel__cache_flush_mine(home->device);
     return drawer;
 }

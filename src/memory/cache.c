@@ -272,9 +272,7 @@ static void review(accel__cache *cache, const accel__config *config)
     if (cache->config != config) {
         for (accel__share *share = cache->shares; share != NULL; share = share->next) {
             accel__statistics_rebase(share->shard.statistics);
-            atomic_fetch_add_explicit(
-                &share->room, (ptrdiff_t)config->thread_cache_size - (ptrdiff_t)cache->limit,
-                memory_order_relaxed);
+            share->room += (ptrdiff_t)config->thread_cache_size - (ptrdiff_t)cache->limit;
         }
         cache->limit = config->thread_cache_size;
         cache->config = config;

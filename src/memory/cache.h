@@ -53,11 +53,11 @@ typedef struct accel__cache {
      * are not plain ones, the history is on, or a scope of a pool is open. */
     _Atomic(uint32_t) pass;
     bool is_shared; /* other threads have caches, too: then two may free the same block at once */
-    bool is_plain;  /* but for the history, the short ways might be taken */
-    bool is_scoped; /* the thread has a scope of a pool open */
+    _Atomic(bool) is_plain; /* but for the history, the short ways might be taken */
+    bool is_scoped;         /* the thread has a scope of a pool open */
     uint32_t generation;
-    const accel__config *config; /* what the cache is in line with */
-    size_t limit;                /* bytes that may lie cached for a device */
+    _Atomic(const accel__config *) config; /* what the cache is in line with */
+    _Atomic(size_t) limit;                 /* bytes that may lie cached for a device */
     accel__share *shares;
     size_t drawer_count;
     size_t next_victim;
