@@ -157,6 +157,7 @@ static accel__exit do_steps(player *p)
 typedef struct counts {
     uint64_t peak_reserved;
     uint64_t calls;
+    uint64_t segments;
     uint64_t retries;
 } counts;
 
@@ -168,6 +169,7 @@ static accel__exit count(const player *p, counts *out_counts)
         return accel__cli_fail_status(status);
     out_counts->peak_reserved = (uint64_t)now.reserved_bytes[ACCEL_MEMORY_STAT_POOL_ALL].peak;
     out_counts->calls = (uint64_t)(now.num_device_alloc + now.num_device_free);
+    out_counts->segments = (uint64_t)now.segment[ACCEL_MEMORY_STAT_POOL_ALL].allocated;
     out_counts->retries = (uint64_t)now.num_alloc_retries;
     return ACCEL__EXIT_OK;
 }
@@ -202,6 +204,7 @@ static accel__exit play(player *p, accel__player_figures *figures)
     figures->peak_reserved = after.peak_reserved;
     figures->placing_calls = placed.calls - before.calls;
     figures->driver_calls = after.calls - placed.calls;
+    figures->segments = after.segments - before.segments;
     figures->retries = after.retries - before.retries;
     return ACCEL__EXIT_OK;
 }

@@ -17,6 +17,7 @@ typedef struct accel__player_figures {
     uint64_t
         placing_calls; /* allocations and frees, maps and unmaps of the driver, before the history */
     uint64_t driver_calls; /* during the history */
+    uint64_t segments;     /* of fixed size that were made; growable ones are not counted */
     uint64_t retries;      /* allocations that had to give cached memory back first */
     double placing_seconds;
     double seconds; /* the history alone */

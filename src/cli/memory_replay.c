@@ -175,8 +175,8 @@ static accel__exit choose_named(const replay *r, const accel__snapshot *snapshot
                                  "report %s",
                                  r->from_text, r->path);
     if (index >= snapshot->trace_count || snapshot->traces[index].count == 0)
-        return accel__cli_fail("%s: device %.40s has no history; see accel memory report %s", r->path,
-                               r->from_text, r->path);
+        return accel__cli_fail("%s: device %.40s has no history; see accel memory report %s",
+                               r->path, r->from_text, r->path);
     *out_index = (size_t)index;
     return ACCEL__EXIT_OK;
 }
@@ -218,6 +218,10 @@ static accel__exit play(const replay *r, const accel__trace *trace, accel_device
         result = accel__player_run(trace, device, &figures);
     if (result == ACCEL__EXIT_OK) {
         (void)accel_device_format(device, name, sizeof name, NULL);
+        if (r->growable && figures.segments > 0)
+            accel__cli_note(
+                "warning: %s cannot map memory in parts; its segments were fixed all the same",
+                name);
         result = r->json ? print_json(r, name, conf, trace, &figures)
                          : print_text(r, name, conf, trace, &figures);
     }
@@ -232,6 +236,9 @@ static accel__exit run(const replay *r)
     accel_device device;
     size_t index = 0;
     accel__exit result = accel__snapshot_load(r->path, &snapshot);
+    /* Nothing is touched: the cpu may promise what a larger machine had. */
+    if (setenv("ACCEL_CPU_OVERCOMMIT", "1", 0) != 0)
+        result = accel__cli_fail_memory();
     if (result == ACCEL__EXIT_OK)
         result = choose_history(r, &snapshot, &index);
     if (result == ACCEL__EXIT_OK && !accel__trace_prepare(&snapshot, index, &trace))

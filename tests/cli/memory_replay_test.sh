@@ -60,6 +60,8 @@ for mode in growable fixed; do
     expect 0 "$ACCEL" memory replay --json --$mode --conf max_split_size_mb:64 few.json
     same "$(json conf)" "max_split_size_mb:64,expandable_segments:$value" "settings of --conf and --$mode"
 done
+expect 0 env ACCEL_MASK=cpu:virtual "$ACCEL" memory replay --json --growable few.json
+says "cannot map memory in parts"
 expect 2 "$ACCEL" memory replay --conf nosuch:1 few.json
 says nosuch
 expect 0 env ACCEL_ALLOC_CONF=max_split_size_mb:32 "$ACCEL" memory replay --json few.json
