@@ -1,6 +1,6 @@
 /* budgeted.c: makes the calls that have an instruction budget, for callgrind to count (budget.sh).
  *
- *   budgeted launch | arguments | event | replay | known BURSTS
+ *   budgeted launch | arguments | event | memory | replay | known BURSTS
  *
  * Prints how many operations BURSTS made. Two runs of different length differ only by operations: what
  * starting costs is in both. */
@@ -98,6 +98,14 @@ static accel_status replay(void)
     return accel_graph_replay(graph, stream);
 }
 
+/* From the thread's own drawer and back, with all figures counted. */
+static accel_status allocate_and_free(void)
+{
+    void *memory = NULL;
+    const accel_status status = accel_memory_alloc(stream, 4096, NULL, &memory);
+    return status == ACCEL_OK ? accel_memory_free(memory) : status;
+}
+
 /* Ten instructions: nine, and the return. Proves that the count is one of instructions. */
 void ten_instructions(void);
 __asm__(".text\n"
@@ -123,11 +131,9 @@ static operation find(const char *name)
     static const struct {
         const char *name;
         operation call;
-    } operations[] = {{"launch", launch_empty},
-                      {"arguments", launch_with_arguments},
-                      {"event", record_and_query},
-                      {"replay", replay},
-                      {"known", call_known}};
+    } operations[] = {{"launch", launch_empty},      {"arguments", launch_with_arguments},
+                      {"event", record_and_query},   {"replay", replay},
+                      {"memory", allocate_and_free}, {"known", call_known}};
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(operations[i].name, name) == 0)
             return operations[i].call;
