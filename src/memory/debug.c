@@ -16,7 +16,8 @@ enum {
     CANARY_SIZE = 512, /* on each side */
     POISON_NEW = 0xa5, /* also in the documentation */
     POISON_FREED = 0xdd,
-    PATIENCE_MS = 1000 /* of a free with streams that use the memory */
+    NAPS = 2500, /* of a tenth of a millisecond, for streams that use the memory */
+    NAP_NS = 100000
 };
 
 /* The memory of the structures stays theirs as long as the process lives: readers of the address map may
@@ -80,6 +81,31 @@ static accel_status fill(accel_stream *stream, accel_memory_kind kind, void *beg
         memset(begin, byte, size);
     else if (accel__stream_is_ready(stream, &native))
         return stream->backend->table.memory.fill(native, begin, &pattern, 1, size);
+    return ACCEL_OK;
+}
+
+/* False: work is still pending after a quarter of a second. What the program itself holds up, by a lock or
+ * an event that it sets later, must not hold up the allocator for ever. */
+static bool wait_a_while(accel__mark *first)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    accel__marks_set(first);
+    for (int i = 0; i < NAPS && !accel__marks_passed(first); i++)
+        (void)nanosleep(&nap, NULL);
+    return accel__marks_passed(first);
+}
+
+/* New memory. Where the host reaches it the program may write to it at once, so the fill must be over. */
+static accel_status fill_new(accel_stream *stream, accel_memory_kind kind, void *begin, size_t size)
+{
+    accel__mark mark;
+    const accel_status status = fill(stream, kind, begin, POISON_NEW, size);
+    if (status != ACCEL_OK || kind == ACCEL_MEMORY_KIND_PINNED ||
+        !host_reaches(stream->device, kind))
+        return status;
+    accel__marks_begin(&mark, stream);
+    (void)wait_a_while(&mark);
+    accel__marks_end(&mark);
     return ACCEL_OK;
 }
 
@@ -157,7 +183,7 @@ static accel_status guarded_alloc(accel_stream *stream, size_t size,
     void *inner = NULL;
     accel_status status = plain(stream, whole, options, &inner);
     if (status == ACCEL_OK && accel__config_get()->poison)
-        status = fill(stream, options->kind, inner, POISON_NEW, whole);
+        status = fill_new(stream, options->kind, inner, whole);
     if (status == ACCEL_OK)
         status = enter(stream, size, options, inner, out_pointer);
     if (status != ACCEL_OK && inner != NULL)
@@ -177,7 +203,7 @@ accel_status accel__debug_alloc(accel_stream *stream, size_t size,
     accel_status status = plain(stream, size, options, out_pointer);
     if (status != ACCEL_OK || !config->poison)
         return status;
-    status = fill(stream, options->kind, *out_pointer, POISON_NEW, size);
+    status = fill_new(stream, options->kind, *out_pointer, size);
     if (status == ACCEL_OK)
         return ACCEL_OK;
     (void)accel_memory_free(*out_pointer);
@@ -214,19 +240,13 @@ static accel_status look_at(const guarded *memory, const unsigned char *before,
     return ACCEL_OK;
 }
 
-/* Work that the program itself holds up, by a lock or an event that it sets after the free, must not hold up
- * the free for ever. */
-static bool wait_a_while(guarded *memory)
+static bool may_look(guarded *memory)
 {
-    const struct timespec nap = {.tv_nsec = 1000000};
-    accel__marks_set(&memory->home);
-    for (int i = 0; i < PATIENCE_MS && !accel__marks_passed(&memory->home); i++)
-        (void)nanosleep(&nap, NULL);
-    if (accel__marks_passed(&memory->home))
+    if (wait_a_while(&memory->home))
         return true;
     accel__log(ACCEL_LOG_LEVEL_WARNING, accel__range_device(&memory->range)->backend->table.name,
-               "guard: work on the memory of %zu bytes at %p did not end within a second of its "
-               "free: its canaries were not looked at",
+               "guard: work on the memory of %zu bytes at %p did not end within a quarter of a "
+               "second of its free: its canaries were not looked at",
                accel__range_size(&memory->range), (void *)accel__range_begin(&memory->range));
     return false;
 }
@@ -239,7 +259,7 @@ static accel_status look(guarded *memory)
     accel_native_stream *native = NULL;
     const unsigned char *begin = (const unsigned char *)accel__range_begin(&memory->range);
     const accel_memory_kind kind = memory->range.kind;
-    if (!accel__stream_is_ready(home, &native) || !wait_a_while(memory))
+    if (!accel__stream_is_ready(home, &native) || !may_look(memory))
         return ACCEL_OK;
     accel__error_mute();
     const bool is_read = read_back(home, kind, begin - CANARY_SIZE, before, CANARY_SIZE) &&

@@ -19,9 +19,9 @@ accel_status accel__debug_alloc(accel_stream *stream, size_t size,
                                 const accel_memory_options *options, accel__plain_alloc plain,
                                 void **out_pointer);
 
-/* Ends a guarded allocation: waits for the streams that use it (a second at most), looks at its canaries, and frees what it lies
- * in by `plain`. CORRUPTED, recorded: a canary was overwritten; the memory is freed all the same.
- * INVALID_ARGUMENT without a record: it is not live. Inside a callback, where a stream
+/* Ends a guarded allocation: waits for the streams that use it (a quarter of a second at most), looks at its
+ * canaries, and frees what it lies in by `plain`. CORRUPTED, recorded: a canary was overwritten; the memory is
+ * freed all the same. INVALID_ARGUMENT without a record: it is not live. Inside a callback, where a stream
  * captures, and where the streams do not pass in time, nothing is looked at. */
 accel_status accel__debug_free(accel__range *range, accel_status (*plain)(void *pointer));
 

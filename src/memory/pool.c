@@ -15,10 +15,12 @@
 /* A structure waits until that many others are gone, too. */
 enum { KEPT_GONE = 256 };
 
-/* Guards the making of entries in the list, and the queue of those that are gone. A leaf. */
+/* Guards the making of entries in the list, and the queue of those that are gone, which a child abandons. A
+ * leaf. */
 static accel__mutex list_mutex;
+static uint32_t queue_generation;
 static _Atomic(accel_memory_pool *) every_pool;
-static _Atomic(accel_memory_pool *) first_gone;
+static accel_memory_pool *first_gone;
 static accel_memory_pool *last_gone;
 static size_t gone_count;
 
@@ -29,13 +31,23 @@ _Atomic(uint32_t) accel__pools_draining;
 
 /* ---- structures ---- */
 
+static void lock_list(void)
+{
+    accel__mutex_lock(&list_mutex);
+    if (accel__generation_is(queue_generation))
+        return;
+    first_gone = last_gone = NULL;
+    gone_count = 0;
+    queue_generation = accel__generation();
+}
+
 /* The oldest of those that are gone, if there are enough; with list_mutex held. */
 static accel_memory_pool *take_gone_locked(void)
 {
     accel_memory_pool *found = gone_count > KEPT_GONE ? first_gone : NULL;
     if (found == NULL)
         return NULL;
-    first_gone = atomic_load(&found->next_gone);
+    first_gone = found->next_gone;
     found->next_gone = NULL;
     gone_count--;
     return found;
@@ -43,7 +55,7 @@ static accel_memory_pool *take_gone_locked(void)
 
 static void put_gone(accel_memory_pool *pool)
 {
-    accel__mutex_lock(&list_mutex);
+    lock_list();
     pool->next_gone = NULL;
     if (first_gone == NULL)
         first_gone = pool;
@@ -57,7 +69,7 @@ static void put_gone(accel_memory_pool *pool)
 /* Published with uses at 0, so that nobody but its maker takes it for a pool. */
 static accel_memory_pool *draw(void)
 {
-    accel__mutex_lock(&list_mutex);
+    lock_list();
     accel_memory_pool *found = take_gone_locked();
     if (found == NULL && (found = accel__allocate(sizeof *found)) != NULL) {
         found->is_gone = true;
@@ -332,7 +344,7 @@ accel_status accel_memory_pool_release(accel_memory_pool *pool)
     if (!is_dropped)
         return fail_pool(pool, __func__);
     accel__error_mute();
-    if (is_last)
+    if (is_last && accel__callback_depth == 0) /* else the next occasion does */
         settle(pool);
     accel__error_unmute();
     return ACCEL_OK;

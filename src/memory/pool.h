@@ -26,8 +26,8 @@ struct accel_memory_pool {
     /* Calls of settle since the pool was released; the one that made it 1 works, for all of them. */
     _Atomic(uint32_t) settle_calls;
     _Atomic(bool) is_gone;
-    _Atomic(accel_memory_pool *) next;      /* in the list of all structures, which only grows */
-    _Atomic(accel_memory_pool *) next_gone; /* in the queue of those to be used again */
+    _Atomic(accel_memory_pool *) next; /* in the list of all structures, which only grows */
+    accel_memory_pool *next_gone;      /* in the queue of those to be used again */
 };
 
 /* Fails, by name, for NULL and for a released pool. */

@@ -73,6 +73,78 @@ static void test_scope(void **state)
     OK(accel_memory_pool_release(pool));
 }
 
+/* ---- a source ---- */
+
+enum { ARENA_SIZE = 64 * MIB };
+
+typedef struct arena {
+    unsigned char *memory;
+    size_t used;
+    int segments;
+    int released;
+} arena;
+
+/* Never gives a place twice. */
+static accel_status arena_alloc(void *user, accel_device of, size_t size, size_t alignment,
+                                void **out_pointer)
+{
+    arena *self = user;
+    const size_t begin = (self->used + alignment - 1) & ~(alignment - 1);
+    assert_int_equal(of.index, 0);
+    if (begin + size > ARENA_SIZE)
+        return ACCEL_ERROR_OUT_OF_MEMORY;
+    self->used = begin + size;
+    self->segments++;
+    *out_pointer = self->memory + begin;
+    return ACCEL_OK;
+}
+
+static void arena_free(void *user, accel_device of, void *pointer, size_t size)
+{
+    arena *self = user;
+    assert_int_equal(of.index, 0);
+    memset(pointer, 0xee, size);
+    self->segments--;
+}
+
+static void arena_release(void *user)
+{
+    ((arena *)user)->released++;
+}
+
+static void test_source(void **state)
+{
+    (void)state;
+    arena self = {.memory = aligned_alloc(2 * MIB, ARENA_SIZE)};
+    const accel_memory_pool_options options = {
+        .struct_size = sizeof options,
+        .source = {
+            .alloc = arena_alloc, .free = arena_free, .release = arena_release, .user = &self}};
+    accel_memory_pool *pool = NULL;
+    void *memory[20];
+    OK(accel_memory_pool_create(device, &options, &pool));
+    for (size_t i = 0; i < 20; i++) {
+        memory[i] = take_from(pool, NULL, (size_t)1 << i);
+        const ptrdiff_t offset = (unsigned char *)memory[i] - self.memory;
+        assert_true(offset >= 0 && offset < ARENA_SIZE);
+    }
+    const accel_memory_options too_much = {.struct_size = sizeof too_much, .pool = pool};
+    void *none = &none;
+    FAILS(accel_memory_alloc(NULL, 100 * MIB, &too_much, &none), ACCEL_ERROR_OUT_OF_MEMORY,
+          "accel_memory_alloc");
+    for (size_t i = 0; i < 10; i++)
+        OK(accel_memory_free(memory[i]));
+    OK(accel_memory_pool_release(pool));
+    assert_true(self.segments > 0);
+    for (size_t i = 10; i < 20; i++) {
+        assert_int_equal(((unsigned char *)memory[i])[1023], 1);
+        OK(accel_memory_free(memory[i]));
+    }
+    assert_int_equal(self.segments, 0);
+    assert_int_equal(self.released, 1);
+    free(self.memory);
+}
+
 static void test_wrong_uses(void **state)
 {
     (void)state;
@@ -279,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pool_of_options),
         cmocka_unit_test(test_scope),
+        cmocka_unit_test(test_source),
         cmocka_unit_test(test_wrong_uses),
         cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_wrap_waits_for_streams),
