@@ -14,9 +14,9 @@
 enum { DEVICES_MAX = 256, TEST_LIMIT_SECONDS = 120 };
 
 static const cf_test *const topics[] = {
-    cf_device_tests, cf_stream_tests, cf_event_tests,    cf_memory_tests, cf_copy_tests,
-    cf_fill_tests,   cf_kernel_tests, cf_callback_tests, cf_error_tests,  cf_lifecycle_tests,
-    cf_thread_tests, cf_fork_tests,   cf_random_tests,   cf_graph_tests,
+    cf_device_tests,    cf_stream_tests, cf_event_tests,  cf_memory_tests,   cf_memory_parts_tests,
+    cf_copy_tests,      cf_fill_tests,   cf_kernel_tests, cf_callback_tests, cf_error_tests,
+    cf_lifecycle_tests, cf_thread_tests, cf_fork_tests,   cf_random_tests,   cf_graph_tests,
 };
 enum { TOPICS = sizeof topics / sizeof topics[0] };
 

@@ -43,6 +43,7 @@ extern const cf_test cf_device_tests[];
 extern const cf_test cf_stream_tests[];
 extern const cf_test cf_event_tests[];
 extern const cf_test cf_memory_tests[];
+extern const cf_test cf_memory_parts_tests[];
 extern const cf_test cf_copy_tests[];
 extern const cf_test cf_fill_tests[];
 extern const cf_test cf_random_tests[];
