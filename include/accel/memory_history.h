@@ -15,6 +15,9 @@
  * events before. It is written in the structure that PyTorch's memory viewer reads, as the pickle
  * that the viewer opens or as JSON.
  *
+ * Device memory of the caching allocators is what all of this is about: pinned and wrapped memory
+ * have neither history nor place in a snapshot or a leak report.
+ *
  * All functions here are questions; they work before anything was allocated, and are safe on any
  * thread while others allocate. A forked child starts without history. */
 #ifndef ACCEL_MEMORY_HISTORY_H
