@@ -455,6 +455,74 @@ static void draws_in_a_graph(cf_run *run)
     tear_down(&b);
 }
 
+/* ---- the names of torch.accelerator ---- */
+
+/* Eight words of the default generator. */
+static accel_status draw_default(cf_run *run, void *memory, uint32_t words[8])
+{
+    accel_status status = accel_random_raw(memory, ACCEL_DATA_TYPE_U32, 8, NULL, run->stream);
+    if (status == ACCEL_OK)
+        status = accel_copy(words, memory, 32, run->stream);
+    return status == ACCEL_OK ? accel_stream_synchronize(run->stream) : status;
+}
+
+static void on_the_current_device(cf_run *run, void *memory)
+{
+    uint32_t words[3][8];
+    uint64_t cells[2] = {0};
+    uint64_t seed = 0;
+    OK(accel_manual_seed(31));
+    OK(accel_initial_seed(&seed));
+    CHECK(seed == 31);
+    OK(draw_default(run, memory, words[0]));
+    OK(accel_get_rng_state(run->device, cells, sizeof cells, NULL));
+    CHECK(cells[0] == 31 && cells[1] == 8);
+    OK(draw_default(run, memory, words[1]));
+    CHECK(memcmp(words[0], words[1], 32) != 0);
+    OK(accel_set_rng_state(run->device, cells, sizeof cells));
+    OK(draw_default(run, memory, words[2]));
+    CHECK(memcmp(words[1], words[2], 32) == 0);
+    OK(accel_manual_seed_all(31));
+    OK(draw_default(run, memory, words[2]));
+    CHECK(memcmp(words[0], words[2], 32) == 0);
+    OK(accel_seed(&seed));
+    OK(accel_get_rng_state(run->device, cells, sizeof cells, NULL));
+    CHECK(cells[0] == seed && cells[1] == 0);
+}
+
+static void on_all_devices(cf_run *run)
+{
+    uint64_t cells[2 * 256];
+    int32_t count = 0;
+    size_t size = 0;
+    uint64_t seed = 0;
+    OK(accel_device_count(run->device.backend, &count));
+    OK(accel_seed_all(&seed));
+    OK(accel_get_rng_state_all(cells, sizeof cells, &size));
+    CHECK(size == (size_t)count * 16);
+    for (int32_t i = 0; i < count; i++)
+        CHECK(cells[2 * i] == seed && cells[2 * i + 1] == 0);
+    cells[2 * run->device.index] = 32;
+    OK(accel_set_rng_state_all(cells, size));
+    OK(accel_initial_seed(&seed));
+    CHECK(seed == 32);
+}
+
+static void default_generators(cf_run *run)
+{
+    accel_device_scope scope;
+    void *memory = NULL;
+    if (!can_draw(run))
+        SKIP("no kernels");
+    OK(accel_memory_alloc(run->stream, 32, NULL, &memory));
+    OK(accel_device_index_begin(run->device, &scope));
+    on_the_current_device(run, memory);
+    if (run->result == CF_PASS)
+        on_all_devices(run);
+    accel_device_index_end(&scope);
+    accel_memory_free(memory);
+}
+
 const cf_test cf_random_tests[] = {
     {"random/known-answers", known_answers},
     {"random/raw-near-a-carry", raw_near_a_carry},
@@ -470,5 +538,6 @@ const cf_test cf_random_tests[] = {
     {"random/refusals", refusals},
     {"random/header-in-a-kernel", header_in_a_kernel},
     {"random/draws-in-a-graph", draws_in_a_graph},
+    {"random/default-generators", default_generators},
     {NULL, NULL},
 };
