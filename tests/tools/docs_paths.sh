@@ -8,7 +8,7 @@ for document in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
                grep -o '](\([^):#]*\)[)#]' "$document" | sed 's/^](//; s/[)#]$//'; } |
         grep -E '^(\.ci|include|src|base|platform|core|kernel|memory|tests|tools|docs|cmake|examples|bench|[A-Z]+\.md)' | sort -u) || true
     for path in $named; do
-        [ -e "$path" ] || [ -e "src/$path" ] || { echo "$document names $path, which is not there" >&2; bad=1; }
+        [ -e "$path" ] || [ -e "src/$path" ] || [ -e "${document%/*}/$path" ] || { echo "$document names $path, which is not there" >&2; bad=1; }
     done
 done
 exit $bad
