@@ -195,9 +195,43 @@ static accel_status alloc_checked(accel_stream *stream, size_t size, accel_memor
                : alloc_plain(stream, size, options, out_pointer);
 }
 
+/* The lane of a stream for which the thread has a drawer, where nothing but the drawer's list was in the short
+ * way's way; NULL: more must be looked at. The program holds the stream, so the lane is still its. */
+static accel__drawer *find_ready(accel_stream *stream, size_t size,
+                                 const accel_memory_options *options, void *const *out_pointer)
+{
+    const uint32_t here = accel__generation_known() + accel__callback_mark;
+    accel__cache *cache = accel__cache_mine;
+    if (options != NULL || out_pointer == NULL || size - 1 >= PTRDIFF_MAX - ACCEL__BLOCK_UNIT ||
+        !accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) ||
+        atomic_load_explicit(&cache->pass, memory_order_relaxed) != here ||
+        atomic_load_explicit(&stream->generation, memory_order_acquire) != here)
+        return NULL;
+    accel__drawer *drawer = cache->drawers[stream->place];
+    return drawer->stream == stream && drawer->stream_id == stream->id ? drawer : NULL;
+}
+
+static accel_status alloc_ready(accel__drawer *drawer, size_t size, void **out_pointer)
+{
+    const size_t unit = ACCEL__BLOCK_UNIT;
+    accel__share *share = drawer->share;
+    accel__block *block = NULL;
+    const accel_status status = accel__heap_take_or_grow(
+        drawer->lane, size, (size + unit - 1) & ~(unit - 1), unit, false, &block);
+    *out_pointer = NULL;
+    if (status != ACCEL_OK)
+        return status;
+    hand_out(block, size, share);
+    *out_pointer = (void *)accel__range_begin(&block->range);
+    return ACCEL_OK;
+}
+
 accel_status accel__alloc_long(accel_stream *stream, size_t size,
                                const accel_memory_options *options, void **out_pointer)
 {
+    accel__drawer *drawer = find_ready(stream, size, options, out_pointer);
+    if (drawer != NULL)
+        return alloc_ready(drawer, size, out_pointer);
     if (out_pointer == NULL)
         return accel__fail_null(alloc_function, "out_pointer");
     *out_pointer = NULL;
@@ -230,7 +264,11 @@ static void put_back(accel__block *block)
         accel__pool_settle(device);
 }
 
-/* The drawer for the block, emptied where it would have no room; NULL: it has none. */
+/* How many blocks go straight to their heap for want of room before the thread's drawers are emptied: what lies
+ * there may be of sizes that are not asked for any more, but emptying them takes long. */
+enum { OVERFLOWS = 16 };
+
+/* The drawer for the block; NULL: it has none, or there is no room. */
 static accel__drawer *make_room(accel__cache *cache, accel__block *block)
 {
     accel_stream *home = accel__range_home(&block->range);
@@ -243,6 +281,8 @@ static accel__drawer *make_room(accel__cache *cache, accel__block *block)
     accel__cache_enter(cache);
     const bool fits = drawer->share->room >= (ptrdiff_t)block->size;
     accel__cache_leave(cache);
+    if (!fits && ++cache->overflows % OVERFLOWS != 0)
+        return NULL;
     if (!fits)
         accel__cache_flush_mine(home->device);
     return drawer;

@@ -415,6 +415,7 @@ accel__drawer *accel__cache_open_drawer(accel__cache *cache, accel__lane *lane,
         return NULL;
     accel__cache_enter(cache);
     drawer->stream = stream;
+    drawer->stream_id = stream->id;
     drawer->key = lane->key;
     drawer->lane = lane;
     drawer->share = share;

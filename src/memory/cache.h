@@ -40,6 +40,7 @@ typedef struct accel__share {
 typedef struct accel__drawer {
     accel__block *lists[ACCEL__CACHE_LISTS]; /* by size / 512; by bin_after, the latest first */
     accel_stream *stream;                    /* the lane's, perhaps of before; NULL: nobody's */
+    uint64_t stream_id;                      /* another stream may lie where that one lay */
     uint64_t key;                            /* of the use of the lane; 0: nobody's */
     accel__lane *lane;
     accel__share *share;
@@ -60,6 +61,7 @@ typedef struct accel__cache {
     _Atomic(size_t) limit;                 /* bytes that may lie cached for a device */
     accel__share *shares;
     size_t drawer_count;
+    unsigned overflows; /* blocks for which there was no room */
     size_t next_victim;
     struct accel__cache *next;                    /* in the list of all */
     struct accel__cache *inherited;               /* the parent's, before a fork */

@@ -32,6 +32,9 @@ struct accel__statistics {
                    [ACCEL__AMOUNTS];   /* freed, and some stream may use it; not in `current` */
     int64_t announced[ACCEL__AMOUNTS]; /* the sum of what the shards announced; if not is_exact */
 
+    /* How much the large blocks may grow before their own peaks rise, at least; if is_exact. */
+    int64_t large_room[ACCEL__AMOUNTS];
+
     int64_t peak[ACCEL__AMOUNTS][MEASURES][POOLS];
     int64_t allocated_before[ACCEL__AMOUNTS][POOLS]; /* at the last reset of accumulated values */
     int64_t freed_before[ACCEL__AMOUNTS][MEASURES][POOLS];
@@ -121,7 +124,7 @@ static void values_of(const accel__statistics *of, int amount, int measure, int6
 /* Raises peaks to what there is, or may be. Gives how much the small blocks may grow before one rises. */
 static int64_t raise_peaks_of(accel__statistics *of, int amount, int64_t in_shards)
 {
-    int64_t room = INT64_MAX;
+    int64_t room[POOLS] = {INT64_MAX, INT64_MAX, INT64_MAX};
     for (int measure = HANDED_OUT; measure <= ACTIVE; measure++) {
         int64_t values[POOLS];
         int64_t *peak = of->peak[amount][measure];
@@ -129,11 +132,12 @@ static int64_t raise_peaks_of(accel__statistics *of, int amount, int64_t in_shar
         for (int pool = ALL; pool < POOLS; pool++) {
             if (values[pool] > peak[pool])
                 peak[pool] = values[pool];
-            if (pool != LARGE && peak[pool] - values[pool] < room)
-                room = peak[pool] - values[pool];
+            if (peak[pool] - values[pool] < room[pool])
+                room[pool] = peak[pool] - values[pool];
         }
     }
-    return room;
+    of->large_room[amount] = room[LARGE];
+    return room[ALL] < room[SMALL] ? room[ALL] : room[SMALL];
 }
 
 /* After any change while is_exact, where there is one shard or none. */
@@ -145,6 +149,21 @@ static void bound_exactly(accel__statistics *of)
         if (of->shards != NULL)
             set_bounds(of->shards, amount, now + room, -FAR_AWAY);
     }
+}
+
+/* A large block more while is_exact: its size is taken off the room of the large ones, and off that of the small
+ * ones, for what is common to both. That may be more than need be, never less. Whether the peaks are still
+ * above all. */
+static bool take_large_room(accel__statistics *of, const int64_t by[ACCEL__AMOUNTS])
+{
+    int64_t least = 0;
+    for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
+        of->large_room[amount] -= by[amount];
+        of->shards->upper[amount] -= by[amount];
+        of->shards->above[amount] -= by[amount];
+        least |= of->large_room[amount] | of->shards->above[amount];
+    }
+    return least >= 0;
 }
 
 static void raise_peaks(accel__statistics *of)
@@ -268,10 +287,12 @@ void accel__statistics_allocated(accel__statistics *statistics, accel__shard *sh
     }
     if (statistics == NULL)
         return;
+    const int64_t by[ACCEL__AMOUNTS] = {1, (int64_t)size, (int64_t)requested};
     lock(statistics);
     add(statistics->current[pool_of(kind)], 1, size, requested);
     add(statistics->total[pool_of(kind)], 1, size, requested);
-    raise_peaks(statistics);
+    if (!statistics->is_exact || shard == NULL || !take_large_room(statistics, by))
+        raise_peaks(statistics);
     unlock(statistics);
 }
 
@@ -292,6 +313,8 @@ void accel__statistics_freed(accel__statistics *statistics, accel__shard *shard,
     /* A small block that waits is taken off here, in the device's own figures, even where shards are:
      * together with the line above it leaves `active` as it was. */
     add(statistics->current[pool_of(kind)], -1, size, requested);
+    if (kind == ACCEL__BLOCK_LARGE && !waits)
+        add(statistics->large_room, 1, size, requested);
     unlock(statistics);
 }
 
