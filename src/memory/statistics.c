@@ -34,6 +34,9 @@ struct accel__statistics {
 
     /* How much the large blocks may grow before their own peaks rise, at least; if is_exact. */
     int64_t large_room[ACCEL__AMOUNTS];
+    /* What the shard may have before a peak of the small ones rises, and before one of all does. */
+    int64_t bound_small[ACCEL__AMOUNTS];
+    int64_t bound_all[ACCEL__AMOUNTS];
 
     int64_t peak[ACCEL__AMOUNTS][MEASURES][POOLS];
     int64_t allocated_before[ACCEL__AMOUNTS][POOLS]; /* at the last reset of accumulated values */
@@ -121,10 +124,12 @@ static void values_of(const accel__statistics *of, int amount, int measure, int6
     out[ALL] = out[SMALL] + out[LARGE];
 }
 
-/* Raises peaks to what there is, or may be. Gives how much the small blocks may grow before one rises. */
-static int64_t raise_peaks_of(accel__statistics *of, int amount, int64_t in_shards)
+/* Raises peaks to what there is, or may be. *out_room: how much there may be more before one rises. */
+static void raise_peaks_of(accel__statistics *of, int amount, int64_t in_shards,
+                           int64_t out_room[POOLS])
 {
-    int64_t room[POOLS] = {INT64_MAX, INT64_MAX, INT64_MAX};
+    for (int pool = ALL; pool < POOLS; pool++)
+        out_room[pool] = FAR_AWAY;
     for (int measure = HANDED_OUT; measure <= ACTIVE; measure++) {
         int64_t values[POOLS];
         int64_t *peak = of->peak[amount][measure];
@@ -132,35 +137,47 @@ static int64_t raise_peaks_of(accel__statistics *of, int amount, int64_t in_shar
         for (int pool = ALL; pool < POOLS; pool++) {
             if (values[pool] > peak[pool])
                 peak[pool] = values[pool];
-            if (peak[pool] - values[pool] < room[pool])
-                room[pool] = peak[pool] - values[pool];
+            if (peak[pool] - values[pool] < out_room[pool])
+                out_room[pool] = peak[pool] - values[pool];
         }
     }
-    of->large_room[amount] = room[LARGE];
-    return room[ALL] < room[SMALL] ? room[ALL] : room[SMALL];
+}
+
+static void move_upper(accel__statistics *of, int amount)
+{
+    accel__shard *shard = of->shards;
+    const int64_t upper = of->bound_small[amount] < of->bound_all[amount] ? of->bound_small[amount]
+                                                                          : of->bound_all[amount];
+    shard->above[amount] += upper - shard->upper[amount];
+    shard->upper[amount] = upper;
 }
 
 /* After any change while is_exact, where there is one shard or none. */
 static void bound_exactly(accel__statistics *of)
 {
     for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
+        int64_t room[POOLS];
         const int64_t now = sum_of_shards(of, amount);
-        const int64_t room = raise_peaks_of(of, amount, now);
-        if (of->shards != NULL)
-            set_bounds(of->shards, amount, now + room, -FAR_AWAY);
+        raise_peaks_of(of, amount, now, room);
+        of->large_room[amount] = room[LARGE];
+        of->bound_small[amount] = now + room[SMALL];
+        of->bound_all[amount] = now + room[ALL];
+        if (of->shards != NULL) {
+            set_bounds(of->shards, amount, 0, -FAR_AWAY);
+            move_upper(of, amount);
+        }
     }
 }
 
-/* A large block more while is_exact: its size is taken off the room of the large ones, and off that of the small
- * ones, for what is common to both. That may be more than need be, never less. Whether the peaks are still
- * above all. */
-static bool take_large_room(accel__statistics *of, const int64_t by[ACCEL__AMOUNTS])
+/* So much more (or less) of large blocks while is_exact, with a shard. False: a peak has risen, perhaps. */
+static bool move_bounds(accel__statistics *of, int64_t sign, size_t size, size_t requested)
 {
+    const int64_t by[ACCEL__AMOUNTS] = {sign, sign * (int64_t)size, sign * (int64_t)requested};
     int64_t least = 0;
     for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
         of->large_room[amount] -= by[amount];
-        of->shards->upper[amount] -= by[amount];
-        of->shards->above[amount] -= by[amount];
+        of->bound_all[amount] -= by[amount];
+        move_upper(of, amount);
         least |= of->large_room[amount] | of->shards->above[amount];
     }
     return least >= 0;
@@ -171,8 +188,10 @@ static void raise_peaks(accel__statistics *of)
     if (of->is_exact)
         bound_exactly(of);
     else
-        for (int amount = 0; amount < ACCEL__AMOUNTS; amount++)
-            (void)raise_peaks_of(of, amount, of->announced[amount]);
+        for (int amount = 0; amount < ACCEL__AMOUNTS; amount++) {
+            int64_t room[POOLS];
+            raise_peaks_of(of, amount, of->announced[amount], room);
+        }
 }
 
 /* ---- announcements ---- */
@@ -287,11 +306,10 @@ void accel__statistics_allocated(accel__statistics *statistics, accel__shard *sh
     }
     if (statistics == NULL)
         return;
-    const int64_t by[ACCEL__AMOUNTS] = {1, (int64_t)size, (int64_t)requested};
     lock(statistics);
     add(statistics->current[pool_of(kind)], 1, size, requested);
     add(statistics->total[pool_of(kind)], 1, size, requested);
-    if (!statistics->is_exact || shard == NULL || !take_large_room(statistics, by))
+    if (!statistics->is_exact || shard == NULL || !move_bounds(statistics, 1, size, requested))
         raise_peaks(statistics);
     unlock(statistics);
 }
@@ -313,8 +331,8 @@ void accel__statistics_freed(accel__statistics *statistics, accel__shard *shard,
     /* A small block that waits is taken off here, in the device's own figures, even where shards are:
      * together with the line above it leaves `active` as it was. */
     add(statistics->current[pool_of(kind)], -1, size, requested);
-    if (kind == ACCEL__BLOCK_LARGE && !waits)
-        add(statistics->large_room, 1, size, requested);
+    if (statistics->is_exact && shard != NULL && kind == ACCEL__BLOCK_LARGE && !waits)
+        (void)move_bounds(statistics, -1, size, requested);
     unlock(statistics);
 }
 
