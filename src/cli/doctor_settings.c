@@ -176,6 +176,23 @@ static void tell_default(json_t *block)
     accel__doctor_add(block, "ok", "default accelerator", NULL, "%s", name != NULL ? name : "none");
 }
 
+/* What is wrong with the settings of the allocators, as the first allocation of a program would say it. */
+static void check_allocators(json_t *block)
+{
+    static const char source[] = "text: ";
+    const char *text = value_of("ACCEL_ALLOC_CONF");
+    if (text == NULL)
+        return;
+    const bool is_right = accel_allocator_check_config(text) == ACCEL_OK;
+    const char *says = accel_last_error_message();
+    if (is_right)
+        accel__doctor_add(block, "note", "ACCEL_ALLOC_CONF", NULL, "is in effect: %s", text);
+    else
+        accel__doctor_add(
+            block, "problem", "ACCEL_ALLOC_CONF", accel_reason_remedy(ACCEL_REASON_BAD_SETTING),
+            "%s", strncmp(says, source, sizeof source - 1) == 0 ? says + sizeof source - 1 : says);
+}
+
 static void tell_mask(json_t *block)
 {
     if (value_of("ACCEL_MASK") != NULL)
@@ -211,6 +228,7 @@ json_t *accel__doctor_settings(const json_t *backends)
     check_backends(block);
     check_backend(block);
     tell_default(block);
+    check_allocators(block);
     tell_mask(block);
     for (size_t i = 0; i < warning_count; i++) {
         tell_warning(block, warnings[i]);

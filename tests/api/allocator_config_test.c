@@ -115,7 +115,8 @@ static void test_settings_change_under_way(void **state)
                 OK(accel_allocator_set_config(settings[i < BLOCKS / 2 ? first : second]));
                 OK(accel_memory_alloc(NULL, size, &options, &memory[i]));
                 OK(accel_synchronize(test_cpu_device(0)));
-                memset(memory[i], i, size);
+                memset(memory[i], i, 700);
+                memset((char *)memory[i] + size - 700, i, 700);
             }
             for (int i = 0; i < BLOCKS; i++) {
                 OK(accel_allocator_set_config(settings[i % 2 == 0 ? first : second]));

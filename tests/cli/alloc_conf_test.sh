@@ -20,7 +20,13 @@ for text in guard guard: guard:True, 'roundup_power2_divisions:[' nonsense:1 gua
     [ ! -e sum.npy ] || fail "a result in spite of the failure"
 done
 
+export ACCEL_ALLOC_CONF=guard:maybe
+expect 1 "$ACCEL" doctor
+has "'guard' is True or False, not 'maybe', at byte 7 of 'guard:maybe'"
+
 export ACCEL_ALLOC_CONF='guard:True, poison:True'
+expect 0 "$ACCEL" doctor
+has "is in effect: guard:True, poison:True"
 run 0
 same "$(values f4 sum.npy)" "2 4 6 8" "a sum under guard and poison"
 
