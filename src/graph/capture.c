@@ -5,7 +5,7 @@
 #include "graph/record.h"
 #include "memory/pool.h"
 
-/* With the capture locked: streams and events are as before, and the plan is empty. */
+/* With the capture locked: streams and events are as before. */
 static void dissolve(accel__graph_capture *capture)
 {
     capture->is_over = true;
@@ -24,15 +24,15 @@ static void dissolve(accel__graph_capture *capture)
     capture->members = NULL;
     capture->marks = NULL;
     capture->member_count = capture->mark_count = 0;
-    accel__plan_clear(&capture->plan);
 }
 
-static void close(accel_graph *graph)
+/* The capture, which is unlocked by this, is over. */
+static void close(accel_graph *graph, accel__plan *out_plan)
 {
     accel__graph_capture *capture = graph->capture;
     graph->capture = NULL;
-    accel__mutex_lock(&capture->mutex);
     dissolve(capture);
+    accel__plan_move(out_plan, &capture->plan);
     accel__mutex_unlock(&capture->mutex);
     accel__capture_close(&capture->head);
 }
@@ -42,14 +42,17 @@ static bool is_of_parent(const accel__graph_capture *capture)
     return capture->head.generation != accel__generation();
 }
 
-void accel__graph_abandon(accel_graph *graph)
+void accel__graph_abandon(accel_graph *graph, accel__plan *out_plan)
 {
     if (graph->capture == NULL)
         return;
-    if (is_of_parent(graph->capture))
-        graph->capture = NULL; /* another thread may have been changing it: left as it is */
-    else
-        close(graph);
+    if (is_of_parent(
+            graph->capture)) { /* another thread may have been changing it: left as it is */
+        graph->capture = NULL;
+        return;
+    }
+    accel__mutex_lock(&graph->capture->mutex);
+    close(graph, out_plan);
 }
 
 uint32_t accel__graph_captured_count(const accel_graph *graph)
@@ -124,6 +127,7 @@ static accel_status begin(accel_graph *graph, accel_stream *stream, accel_captur
         return status;
     }
     dissolve(capture);
+    accel__plan_clear(&capture->plan); /* a pool that is new, or that the graph has, too */
     accel__deallocate(capture);
     return status;
 }
@@ -219,43 +223,40 @@ static accel_status check_end(const accel_graph *graph, const accel_stream *stre
     return ACCEL_OK;
 }
 
-/* The capture's plan to the graph, where all is well; the capture is over in any case. */
-static accel_status end(accel_graph *graph, const char *function)
+/* The capture's plan to the graph, where all is well, else to *out_left; it is over in any case. */
+static accel_status end(accel_graph *graph, const char *function, accel__plan *out_left)
 {
     accel__graph_capture *capture = graph->capture;
-    accel__plan made = {0};
     accel__mutex_lock(&capture->mutex);
-    accel_status status = capture->failure == ACCEL_OK
-                              ? check_joined(capture, function)
-                              : accel__record_fail_spoilt(capture, function);
-    if (status == ACCEL_OK)
-        accel__plan_move(&made, &capture->plan);
-    accel__mutex_unlock(&capture->mutex);
-    close(graph);
+    const accel_status status = capture->failure == ACCEL_OK
+                                    ? check_joined(capture, function)
+                                    : accel__record_fail_spoilt(capture, function);
+    close(graph, out_left);
     if (status != ACCEL_OK)
         return status;
-    accel__plan_move(&graph->plan, &made);
-    graph->is_captured = true;
-    graph->is_dirty = true;
+    accel__plan_move(&graph->plan, out_left);
+    graph->is_captured = graph->is_dirty = true;
     return status;
 }
 
-static accel_status end_and_instantiate(accel_graph *graph, const char *function)
+static accel_status end_and_instantiate(accel_graph *graph, const char *function,
+                                        accel__plan *out_left)
 {
-    accel_status status = end(graph, function);
+    accel_status status = end(graph, function, out_left);
     if (status != ACCEL_OK || graph->keep_graph)
         return status;
     status = accel__executable_make(graph, function, &graph->executable);
     graph->is_dirty = status != ACCEL_OK;
     if (status == ACCEL_OK)
         return status;
-    accel__plan_clear(&graph->plan);
+    accel__plan_move(out_left, &graph->plan);
     graph->is_captured = false;
     return status;
 }
 
 accel_status accel_graph_capture_end(accel_graph *graph, accel_stream *stream)
 {
+    accel__plan left = {0};
     accel_status status = accel__graph_lock(graph, __func__);
     if (status != ACCEL_OK)
         return status;
@@ -263,7 +264,7 @@ accel_status accel_graph_capture_end(accel_graph *graph, accel_stream *stream)
     if (status == ACCEL_OK)
         status = check_end(graph, stream, __func__);
     if (status == ACCEL_OK)
-        status = end_and_instantiate(graph, __func__);
+        status = end_and_instantiate(graph, __func__, &left);
     const bool is_empty = status == ACCEL_OK && graph->plan.count == 0;
     const char *backend = graph->device->backend->table.name;
     status = accel__graph_unlock(graph, accel__error_met_by(status, __func__));
@@ -271,6 +272,7 @@ accel_status accel_graph_capture_end(accel_graph *graph, accel_stream *stream)
         accel__log(ACCEL_LOG_LEVEL_WARNING, backend,
                    "a graph was captured without any work: its replay does nothing (was the work "
                    "queued on another stream, or done on the host?)");
+    accel__plan_clear(&left);
     accel__graph_collect();
     return status;
 }

@@ -51,8 +51,9 @@ accel_status accel__graph_stream(const accel_graph *graph, accel_stream *stream,
 
 /* ---- capture.c ---- */
 
-/* With the graph locked. Gives an open capture up. */
-void accel__graph_abandon(accel_graph *graph);
+/* With the graph locked. Gives an open capture up; what it had so far is the caller's, to be cleared
+ * without a lock. */
+void accel__graph_abandon(accel_graph *graph, accel__plan *out_plan);
 
 /* With the graph locked: how many nodes the open capture has so far. */
 uint32_t accel__graph_captured_count(const accel_graph *graph);
@@ -97,6 +98,12 @@ struct accel__executable {
     size_t payload_count;
     size_t payload_capacity;
     accel__spot *spots; /* where each node of the graph's own plan is */
+    struct {            /* once it is retired: retire.c's */
+        struct accel__executable *next;
+        accel__plan plan;
+        accel_stream *stream;     /* of the last replay, counted; NULL: there was none */
+        accel_native_event *mark; /* behind that; NULL: the stream must be idle */
+    } retired;
 };
 
 /* With the graph locked. A node has another payload from now on: the executable is changed where that
@@ -112,11 +119,13 @@ void accel__executable_destroy(accel__executable *executable); /* NULL is allowe
 
 /* ---- retire.c ---- */
 
-/* Gives back the executable and the plan (which is empty then), now or when the last replay on `last`
- * has passed. `last` NULL: there was none. Takes over the count of it. Never blocks, never fails. */
+/* Has accel__graph_collect give back the executable, and the plan (which is empty then), when the last
+ * replay, on `last`, has passed. `last` NULL: there was none. Takes over the count of it. Never blocks,
+ * never fails, and gives back nothing by itself: locks may be held. */
 void accel__graph_retire(accel__executable *executable, accel__plan *plan, accel_stream *last);
 
-/* Gives back what has passed. Call it with no lock held. */
+/* Gives back what has passed; nothing inside a callback. No lock may be held: sources of memory pools are
+ * called from here. */
 void accel__graph_collect(void);
 
 #endif

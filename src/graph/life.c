@@ -114,14 +114,35 @@ accel_status accel_graph_create(accel_device device, const accel_graph_options *
 
 /* ---- the end ---- */
 
+/* What a graph had. */
+typedef struct remains {
+    accel__plan captured; /* of an open capture */
+    accel__plan plan;
+    accel__executable *executable;
+    accel_stream *last;
+} remains;
+
 /* With the graph locked, or nobody's. */
-static void empty(accel_graph *graph)
+static void empty(accel_graph *graph, remains *out_remains)
 {
-    accel__graph_abandon(graph);
-    accel__graph_retire(graph->executable, &graph->plan, graph->last);
+    accel__graph_abandon(graph, &out_remains->captured);
+    accel__plan_move(&out_remains->plan, &graph->plan);
+    out_remains->executable = graph->executable;
+    out_remains->last = graph->last;
     graph->executable = NULL;
     graph->last = NULL;
     graph->is_captured = graph->is_dirty = false;
+}
+
+/* Without a lock. A graph without an executable was never replayed since it was emptied last. */
+static void give_back(remains *what)
+{
+    accel__plan_clear(&what->captured);
+    if (what->executable != NULL)
+        accel__graph_retire(what->executable, &what->plan, what->last);
+    else
+        accel__plan_clear(&what->plan);
+    accel__graph_collect();
 }
 
 accel_status accel_graph_reset(accel_graph *graph)
@@ -129,9 +150,10 @@ accel_status accel_graph_reset(accel_graph *graph)
     const accel_status status = accel__graph_lock(graph, __func__);
     if (status != ACCEL_OK)
         return status;
-    empty(graph);
+    remains left = {0};
+    empty(graph, &left);
     accel__mutex_unlock(&graph->mutex);
-    accel__graph_collect();
+    give_back(&left);
     return ACCEL_OK;
 }
 
@@ -146,14 +168,15 @@ void accel_graph_release(accel_graph *graph)
     if (!accel__handle_is_live(graph, ACCEL__HANDLE_GRAPH) ||
         atomic_fetch_sub(&graph->references, 1) != 1)
         return;
+    remains left = {0};
     accel__error_mute();
-    empty(graph);
+    empty(graph, &left);
+    give_back(&left);
     if (graph->pool != NULL)
         accel_memory_pool_release(graph->pool);
     accel__error_unmute();
     accel__handle_close(&graph->handle);
     accel__deallocate(graph);
-    accel__graph_collect();
 }
 
 /* ---- the scope ---- */

@@ -15,9 +15,10 @@ static accel_status instantiate(accel_graph *graph, const char *function)
     const accel_status status = accel__executable_make(graph, function, &made);
     if (status != ACCEL_OK)
         return status;
-    if (graph->last != NULL)
+    if (graph->executable != NULL) {
         accel_stream_retain(graph->last);
-    accel__graph_retire(graph->executable, &nothing, graph->last);
+        accel__graph_retire(graph->executable, &nothing, graph->last);
+    }
     graph->executable = made;
     graph->is_dirty = false;
     return ACCEL_OK;
@@ -47,7 +48,9 @@ accel_status accel_graph_instantiate(accel_graph *graph)
                              "keep_graph");
     if (status == ACCEL_OK)
         status = instantiate(graph, __func__);
-    return accel__graph_unlock(graph, accel__error_met_by(status, __func__));
+    status = accel__graph_unlock(graph, accel__error_met_by(status, __func__));
+    accel__graph_collect();
+    return status;
 }
 
 /* ---- replaying ---- */
@@ -163,5 +166,7 @@ accel_status accel_graph_replay(accel_graph *graph, accel_stream *stream)
         status = accel__graph_stream(graph, stream, __func__, &stream);
     if (status == ACCEL_OK)
         status = replay_or_capture(graph, stream, __func__);
-    return accel__graph_unlock(graph, accel__error_met_by(status, __func__));
+    status = accel__graph_unlock(graph, accel__error_met_by(status, __func__));
+    accel__graph_collect();
+    return status;
 }

@@ -1,46 +1,37 @@
 /* retire.c: what a graph held, from its reset to the moment when the last replay has passed. Waiting for
- * that would block the caller, and inside a callback for ever: what is pending is kept in a list with a
- * mark behind the replay, and given back by a later call of this folder, or when a device was
+ * that would block the caller, and inside a callback for ever: a retired executable is kept in a list,
+ * with a mark behind the replay, and given back by a later call of this folder, or when a device was
  * synchronised. In a forked child the parent's list is left as it is. */
-#include "base/allocate.h"
 #include "base/error.h"
 #include "core/current.h"
 #include "graph/graph.h"
 
-typedef struct remains {
-    struct remains *next;
-    accel__executable *executable;
-    accel__plan plan;
-    accel_stream *stream;     /* of the last replay, counted */
-    accel_native_event *mark; /* behind it; NULL: the stream must be idle */
-} remains;
-
 /* Guards the list. A leaf but for queries of events and streams. */
 static accel__mutex mutex;
-static _Atomic(remains *) waiting;
+static _Atomic(accel__executable *) waiting;
 static _Atomic(uint32_t) waiting_generation;
 
-static void give_back(accel__executable *executable, accel__plan *plan)
-{
-    accel__executable_destroy(executable);
-    accel__plan_clear(plan);
-}
-
-static bool has_passed(const remains *what)
+static bool has_passed(const accel__executable *what)
 {
     bool done = false;
-    if (what->mark == NULL || accel__backend_is_forked(what->stream->backend))
-        return accel__stream_is_idle(what->stream);
-    return what->stream->backend->table.event.query(what->mark, &done) != ACCEL_OK || done;
+    accel_stream *stream = what->retired.stream;
+    if (stream == NULL)
+        return true;
+    if (what->retired.mark == NULL || accel__backend_is_forked(stream->backend))
+        return accel__stream_is_idle(stream);
+    return stream->backend->table.event.query(what->retired.mark, &done) != ACCEL_OK || done;
 }
 
-static void end(remains *what)
+static void end(accel__executable *what)
 {
-    if (what->mark != NULL)
-        what->stream->backend->table.event.destroy(what->mark);
-    give_back(what->executable, &what->plan);
-    accel_stream_release(what->stream);
-    accel__deallocate(what);
+    accel_stream *stream = what->retired.stream;
+    accel__plan plan = {0};
+    accel__plan_move(&plan, &what->retired.plan);
+    if (what->retired.mark != NULL && !accel__backend_is_forked(stream->backend))
+        stream->backend->table.event.destroy(what->retired.mark);
+    accel__executable_destroy(what);
+    accel__plan_clear(&plan);
+    accel_stream_release(stream);
 }
 
 /* With the mutex held: the list is this process's. */
@@ -52,27 +43,27 @@ static void own_list(void)
     waiting_generation = accel__generation();
 }
 
-static remains *take_passed(void)
+static accel__executable *take_passed(void)
 {
     accel__mutex_lock(&mutex);
     own_list();
-    remains *before = NULL;
-    remains *found = waiting;
+    accel__executable *before = NULL;
+    accel__executable *found = waiting;
     while (found != NULL && !has_passed(found)) {
         before = found;
-        found = found->next;
+        found = found->retired.next;
     }
     if (found != NULL && before == NULL)
-        waiting = found->next;
+        waiting = found->retired.next;
     else if (found != NULL)
-        before->next = found->next;
+        before->retired.next = found->retired.next;
     accel__mutex_unlock(&mutex);
     return found;
 }
 
 void accel__graph_collect(void)
 {
-    remains *found = NULL;
+    accel__executable *found = NULL;
     if (atomic_load_explicit(&waiting, memory_order_acquire) == NULL || accel__callback_depth != 0)
         return;
     accel__error_mute();
@@ -86,7 +77,7 @@ static accel_native_event *make_mark(accel_stream *stream)
 {
     const accel_backend_event *event = &stream->backend->table.event;
     accel_native_event *mark = NULL;
-    if (accel__callback_depth != 0 ||
+    if (accel__callback_depth != 0 || accel__stream_is_idle(stream) ||
         event->create(stream->device->native, false, &mark) != ACCEL_OK)
         return NULL;
     if (event->record(mark, stream->native) == ACCEL_OK)
@@ -95,46 +86,17 @@ static accel_native_event *make_mark(accel_stream *stream)
     return NULL;
 }
 
-static void keep(remains *made)
-{
-    atomic_store(&accel__after_synchronize_graphs, accel__graph_collect);
-    accel__mutex_lock(&mutex);
-    own_list();
-    made->next = waiting;
-    waiting = made;
-    accel__mutex_unlock(&mutex);
-}
-
-/* In a callback, where nothing may wait for a stream, only until it is idle by itself. */
-static void wait_for(accel_stream *stream)
-{
-    if (accel__callback_depth == 0)
-        stream->backend->table.stream.synchronize(stream->native);
-}
-
-static void wait_or_give_back(accel__executable *executable, accel__plan *plan, accel_stream *last)
-{
-    remains *made = accel__stream_is_idle(last) ? NULL : accel__allocate(sizeof *made);
-    if (made == NULL) { /* idle, or no memory: then there is nothing left but to wait */
-        if (!accel__backend_is_forked(last->backend))
-            wait_for(last);
-        give_back(executable, plan);
-        accel_stream_release(last);
-        return;
-    }
-    made->executable = executable;
-    accel__plan_move(&made->plan, plan);
-    made->stream = last;
-    made->mark = make_mark(last);
-    keep(made);
-}
-
 void accel__graph_retire(accel__executable *executable, accel__plan *plan, accel_stream *last)
 {
     accel__error_mute();
-    if (last == NULL)
-        give_back(executable, plan);
-    else
-        wait_or_give_back(executable, plan, last);
+    accel__plan_move(&executable->retired.plan, plan);
+    executable->retired.stream = last;
+    executable->retired.mark = last != NULL ? make_mark(last) : NULL;
     accel__error_unmute();
+    atomic_store(&accel__after_synchronize_graphs, accel__graph_collect);
+    accel__mutex_lock(&mutex);
+    own_list();
+    executable->retired.next = waiting;
+    waiting = executable;
+    accel__mutex_unlock(&mutex);
 }

@@ -4,10 +4,10 @@
 expect 0 "$ACCEL" --version
 grep -qE '^accel [0-9]+\.[0-9]+\.[0-9]+$' .out || fail "--version"
 expect 0 "$ACCEL" --help
-for command in list run build; do
+for command in list run build graph; do
     has "  $command "
 done
-for command in list run build; do
+for command in list run build graph; do
     expect 0 "$ACCEL" "$command" --help
     has "Usage: accel $command"
     [ ! -s .err ] || fail "$command --help says something on standard error"
