@@ -59,15 +59,30 @@ static void forget(accel__host_cache *cache)
     cache->generation = accel__generation();
 }
 
+#if ACCEL_INVARIANTS
+static void check_cache(const accel__host_cache *cache)
+{
+    if (!accel__host_cache_is_valid(cache))
+        __builtin_trap();
+}
+#else
+static inline void check_cache(const accel__host_cache *cache)
+{
+    (void)cache;
+}
+#endif
+
 void accel__host_lock(accel__host_cache *cache)
 {
     accel__mutex_lock(&cache->mutex);
     if (!accel__generation_is(cache->generation))
         forget(cache);
+    check_cache(cache);
 }
 
 void accel__host_unlock(accel__host_cache *cache)
 {
+    check_cache(cache);
     accel__mutex_unlock(&cache->mutex);
 }
 

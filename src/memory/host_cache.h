@@ -77,6 +77,9 @@ accel__host_cache *accel__host_cache_first(void);
 void accel__host_lock(accel__host_cache *cache);
 void accel__host_unlock(accel__host_cache *cache);
 
+/* With the lock. */
+bool accel__host_cache_is_valid(const accel__host_cache *cache);
+
 /* ---- host_segment.c ---- */
 
 /* With the lock: a free block or one made anew in an open segment; NULL: none. */

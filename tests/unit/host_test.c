@@ -3,7 +3,7 @@
 #include "unit/host_support.h"
 
 #include "core/capture.h"
-#include "memory/host_class.h"
+#include "memory/host_cache.h"
 #include "unit/fault_sweep.h"
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
@@ -432,6 +432,44 @@ static void test_faults(void **state)
     }
 }
 
+/* ---- the look at the whole ---- */
+
+/* Each kind of damage is seen. (Without the lock: in the invariants preset that would look by itself.) */
+static void test_is_valid(void **state)
+{
+    (void)state;
+    accel__device *found = NULL;
+    void *pointer = pinned_take(stream, 5000);
+    EXPECT(pinned_give(pointer), ACCEL_OK);
+    EXPECT(pinned_give(pinned_take(stream, 2 * MIB)), ACCEL_OK);
+    OK(accel__device_resolve(device, "f", &found));
+    accel__host_cache *cache = accel__host_cache_peek(found);
+    accel__host_block *block = (accel__host_block *)accel__pointers_at(pointer);
+    assert_true(accel__host_cache_is_valid(cache));
+    cache->cached_bytes++;
+    assert_false(accel__host_cache_is_valid(cache));
+    cache->cached_bytes--;
+    block->size += 512;
+    assert_false(accel__host_cache_is_valid(cache));
+    block->size -= 512;
+    block->segment->busy++;
+    assert_false(accel__host_cache_is_valid(cache));
+    block->segment->busy--;
+    accel__range_set_state(&block->range, ACCEL__RANGE_LIVE);
+    assert_false(accel__host_cache_is_valid(cache));
+    accel__range_set_state(&block->range, ACCEL__RANGE_FREE);
+    cache->figures.active_requests.current++;
+    cache->figures.active_bytes.current += 512;
+    assert_false(accel__host_cache_is_valid(cache));
+    cache->figures.active_requests.current--;
+    cache->figures.active_bytes.current -= 512;
+    cache->idle_first->idle_before = cache->idle_last;
+    assert_false(accel__host_cache_is_valid(cache));
+    cache->idle_first->idle_before = NULL;
+    assert_true(accel__host_cache_is_valid(cache));
+    expect_nothing_left();
+}
+
 /* ---- figures ---- */
 
 typedef struct keys {
@@ -547,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_idle_memory_goes_first),
         cmocka_unit_test(test_failure_changes_nothing),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_is_valid),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_resets),
     };
