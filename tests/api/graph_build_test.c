@@ -458,6 +458,7 @@ static void test_a_failure_in_a_wide_level(void **state)
     (void)state;
     enum { WIDTH = 24 };
     static test_log log;
+    test_gate gate = {0};
     accel_stream *doomed = NULL;
     accel_graph *graph = make(false);
     accel_graph_node nodes[WIDTH];
@@ -468,7 +469,9 @@ static void test_a_failure_in_a_wide_level(void **state)
     const uint32_t value = 1;
     const accel_kernel_arg args[] = {ACCEL_ARG_POINTER(&log), ACCEL_ARG_VALUE(value)};
     OK(accel_graph_add_kernel(graph, nodes, WIDTH, kernels.append, &one_item, args, 2, NULL));
+    OK(test_launch_gate(&kernels, doomed, &gate)); /* queued as a whole before it fails */
     OK(accel_graph_replay(graph, doomed));
+    test_gate_open(&gate);
     EXPECT(accel_stream_synchronize(doomed), ACCEL_ERROR_DEVICE_FAILED);
     assert_true(says(TEST_FAIL_TEXT));
     assert_int_equal(log.count, 0);

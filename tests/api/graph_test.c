@@ -302,6 +302,7 @@ static void test_a_failing_node(void **state)
 {
     (void)state;
     static test_log log;
+    test_gate gate = {0};
     accel_stream *doomed = NULL;
     accel_graph *graph = test_graph_make(false);
     OK(accel_stream_create(test_cpu_device(0), NULL, &doomed));
@@ -310,7 +311,9 @@ static void test_a_failing_node(void **state)
     OK(test_launch_fail(&kernels, stream));
     OK(test_launch_append(&kernels, stream, &log, 2));
     OK(accel_graph_capture_end(graph, stream));
+    OK(test_launch_gate(&kernels, doomed, &gate)); /* queued as a whole before it fails */
     OK(accel_graph_replay(graph, doomed));
+    test_gate_open(&gate);
     EXPECT(accel_stream_synchronize(doomed), ACCEL_ERROR_DEVICE_FAILED);
     assert_true(test_error_says(TEST_FAIL_TEXT));
     test_log_is(&log, (const uint32_t[]){1}, 1);
