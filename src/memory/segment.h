@@ -43,13 +43,13 @@ typedef struct accel__segment {
 
 typedef struct accel__lane {
     accel__heap *heap;
-    accel_stream *stream;     /* held; NULL once the lane is retired */
-    uint64_t id;              /* of the stream: no other stream of the process ever has it */
-    uint64_t key;             /* no other use of a lane, this one or another, ever has it */
-    size_t place;             /* of the stream */
-    struct accel__lane *next; /* in the heap's list, which only grows */
-    bool is_closing;          /* the program gave the stream up */
-    size_t busy_count;        /* blocks of it that are not in the bins */
+    _Atomic(accel_stream *) stream; /* held; NULL once the lane is retired */
+    _Atomic(uint64_t) id;           /* of the stream: no other stream of the process ever has it */
+    uint64_t key;                   /* no other use of a lane, this one or another, ever has it */
+    size_t place;                   /* of the stream */
+    struct accel__lane *next;       /* in the heap's list, which only grows */
+    bool is_closing;                /* the program gave the stream up */
+    size_t busy_count;              /* blocks of it that are not in the bins */
 
     /* Adoption: blocks whose stamp is below `passed` have been passed by the stream. */
     uint64_t epoch;
