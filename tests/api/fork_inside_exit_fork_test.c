@@ -1,6 +1,6 @@
-/* fork_inside_exit_fork_test.c: forks inside of functions that accel called, whose children return from them, on
- * the cpu backend, which survives forks: a deferred call, and a host callback of the core's stand-in. Each
- * case runs in a child of its own; a grandchild ends with what its parent had pending. */
+/* fork_inside_exit_fork_test.c: forks inside of functions that accel called, whose children return from
+ * them, on the cpu backend, which survives forks: a deferred call, and a host callback of the core's
+ * stand-in. Each case runs in a child of its own; a grandchild ends with what its parent had pending. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
