@@ -88,12 +88,15 @@ static accel_status check_begin(const accel_graph *graph, accel_stream *stream,
 static accel_status find_pool(accel_graph *graph, accel__graph_capture *capture,
                               const char *function)
 {
-    if (graph->pool == NULL)
-        return accel__pool_create_for_graph(graph->device, function, &capture->plan.pool);
-    const accel_status status = accel_memory_pool_retain(graph->pool);
-    if (status == ACCEL_OK)
-        capture->plan.pool = graph->pool;
-    return status;
+    accel_memory_pool *pool = graph->pool;
+    const accel_status status = pool != NULL
+                                    ? accel_memory_pool_retain(pool)
+                                    : accel__pool_create_for_graph(graph->device, function, &pool);
+    if (status != ACCEL_OK)
+        return status;
+    accel__pool_keep(pool); /* replays use what no allocation names any more */
+    capture->plan.pool = pool;
+    return ACCEL_OK;
 }
 
 static accel_status open_on(accel_graph *graph, accel__graph_capture *capture, accel_stream *stream,

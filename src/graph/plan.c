@@ -5,6 +5,7 @@
 
 #include "base/allocate.h"
 #include "base/array.h"
+#include "memory/pool.h"
 
 /* ---- nodes ---- */
 
@@ -106,8 +107,10 @@ void accel__plan_clear(accel__plan *plan)
     accel__deallocate(plan->nodes);
     accel__deallocate(plan->dependencies);
     accel__deallocate((void *)plan->parts);
-    if (plan->pool != NULL)
+    if (plan->pool != NULL) {
+        accel__pool_unkeep(plan->pool);
         accel_memory_pool_release(plan->pool);
+    }
     *plan = (accel__plan){0};
 }
 
@@ -131,8 +134,10 @@ static bool copy_plan(accel__plan *copy, const accel__plan *plan)
     }
     if (!copy_parts(copy, plan))
         return false;
-    if (plan->pool != NULL && accel_memory_pool_retain(plan->pool) == ACCEL_OK)
+    if (plan->pool != NULL && accel_memory_pool_retain(plan->pool) == ACCEL_OK) {
+        accel__pool_keep(plan->pool);
         copy->pool = plan->pool;
+    }
     return true;
 }
 

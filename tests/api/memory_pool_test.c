@@ -145,6 +145,50 @@ static void test_source(void **state)
     free(self.memory);
 }
 
+/* Replays use memory that was freed in the capture: it stays, whatever is emptied or trimmed. */
+static void test_a_pool_that_a_graph_has(void **state)
+{
+    (void)state;
+    arena self = {.memory = aligned_alloc(2 * MIB, ARENA_SIZE)};
+    const accel_memory_pool_options options = {
+        .struct_size = sizeof options,
+        .source = {
+            .alloc = arena_alloc, .free = arena_free, .release = arena_release, .user = &self}};
+    accel_memory_pool *pool = NULL;
+    accel_graph *graph = NULL;
+    accel_stream *stream = NULL;
+    unsigned char *memory = NULL;
+    size_t trimmed = 1;
+    OK(accel_stream_create(device, NULL, &stream));
+    OK(accel_memory_pool_create(device, &options, &pool));
+    const accel_graph_options with_pool = {.struct_size = sizeof with_pool, .pool = pool};
+    OK(accel_graph_create(device, &with_pool, &graph));
+    OK(accel_graph_capture_begin(graph, stream, ACCEL_CAPTURE_MODE_DEFAULT));
+    OK(accel_memory_alloc(stream, 3 * MIB, NULL, (void **)&memory));
+    assert_true(memory >= self.memory && memory < self.memory + ARENA_SIZE);
+    const uint32_t pattern = 0x07070707;
+    OK(accel_fill(memory, &pattern, 4, 3 * MIB, stream));
+    OK(accel_memory_free(memory));
+    OK(accel_graph_capture_end(graph, stream));
+    const int segments = self.segments;
+    assert_true(segments > 0);
+    OK(accel_empty_cache());
+    OK(accel_memory_pool_trim(pool, &trimmed));
+    assert_int_equal(trimmed, 0);
+    assert_int_equal(self.segments, segments);
+    OK(accel_graph_replay(graph, stream));
+    OK(accel_stream_synchronize(stream));
+    assert_int_equal(memory[3 * MIB - 1], 7);
+    accel_graph_release(graph);
+    OK(accel_synchronize(device));
+    OK(accel_empty_cache());
+    assert_int_equal(self.segments, 0);
+    OK(accel_memory_pool_release(pool));
+    assert_int_equal(self.released, 1);
+    accel_stream_release(stream);
+    free(self.memory);
+}
+
 static void test_wrong_uses(void **state)
 {
     (void)state;
@@ -352,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_pool_of_options),
         cmocka_unit_test(test_scope),
         cmocka_unit_test(test_source),
+        cmocka_unit_test(test_a_pool_that_a_graph_has),
         cmocka_unit_test(test_wrong_uses),
         cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_wrap_waits_for_streams),
