@@ -2,10 +2,10 @@
  * says which cells there are, so that the last one before an address is found in a few steps, too. The table is
  * small, so looking up where a block begins, which every free does, stays within the processor's caches.
  *
- * Changes are made under one mutex, by single stores. A reader takes no lock. What it finds is right: begin,
+ * Changes are made under one lock, by single stores. A reader takes no lock. What it finds is right: begin,
  * size and state say so. Where it finds nothing it must know that nothing was changed meanwhile, as a range
  * that it stood on may have gone into another chain: `changes` is odd during a change and another number
- * after, and then the reader looks again with the mutex. Bits may be set that lead to nothing, never the other
+ * after, and then the reader looks again with the lock. Bits may be set that lead to nothing, never the other
  * way round: they are set before and cleared after what they lead to, from the root down and from the leaf up.
  *
  * A child that was forked within a change finds `changes` odd, and everything in order but perhaps a range
@@ -15,7 +15,7 @@
 #include "base/allocate.h"
 #include "core/options.h"
 #include "core/pointers_table.h"
-#include "platform/mutex.h"
+#include "platform/spin.h"
 
 /* ---- the table ---- */
 
@@ -26,13 +26,13 @@ static const accel__range_table first_table = {.mask = FIRST_HEADS - 1, .heads =
 _Atomic(const accel__range_table *) accel__ranges = &first_table;
 
 /* Guards changes. Lock order: a leaf but for base/allocate.h. */
-static accel__mutex change_mutex;
+static accel__spin change_lock;
 static _Atomic(uint64_t) changes;
 static size_t count; /* of ranges */
 
 static void lock(void)
 {
-    accel__mutex_lock(&change_mutex);
+    accel__spin_lock(&change_lock);
     const uint64_t number = atomic_load_explicit(&changes, memory_order_relaxed);
     if (number % 2 != 0) /* a fork came within a change */
         atomic_store_explicit(&changes, number + 1, memory_order_release);
@@ -49,7 +49,7 @@ static void end_change(void)
 {
     atomic_store_explicit(&changes, atomic_load_explicit(&changes, memory_order_relaxed) + 1,
                           memory_order_release);
-    accel__mutex_unlock(&change_mutex);
+    accel__spin_unlock(&change_lock);
 }
 
 static const accel__range_table *table_now(void)
@@ -373,7 +373,7 @@ accel__range *accel__pointers_at(const void *begin)
         return range;
     lock();
     range = accel__pointers_at_once(begin);
-    accel__mutex_unlock(&change_mutex);
+    accel__spin_unlock(&change_lock);
     return range;
 }
 
@@ -398,7 +398,7 @@ accel__range *accel__pointers_before(const void *pointer)
         return range;
     lock();
     range = last_before(address);
-    accel__mutex_unlock(&change_mutex);
+    accel__spin_unlock(&change_lock);
     return range;
 }
 

@@ -1,4 +1,4 @@
-/* statistics.c: see statistics.h. Lock order: a statistics' mutex is a leaf; threads may be held still before
+/* statistics.c: see statistics.h. Lock order: a statistics' lock is a leaf; threads may be held still before
  * it is taken, never after. */
 #include "memory/statistics.h"
 
@@ -6,7 +6,7 @@
 
 #include "base/allocate.h"
 #include "memory/config.h"
-#include "platform/mutex.h"
+#include "platform/spin.h"
 
 /* How far a shard's announcement may lie above what it has. */
 static const int64_t windows[ACCEL__AMOUNTS] = {32, 1024 * 1024, 1024 * 1024};
@@ -20,7 +20,7 @@ enum { HANDED_OUT = 0, ACTIVE = 1, MEASURES = 2 };
 enum { ALL = 0, SMALL = 1, LARGE = 2, POOLS = 3 };
 
 struct accel__statistics {
-    accel__mutex mutex; /* guards all below */
+    accel__spin spin; /* guards all below */
     uint32_t generation;
     accel__shard *shards;
     bool is_exact; /* one shard, which has no announcements, or none */
@@ -73,7 +73,7 @@ accel__statistics *accel__statistics_of(accel__device *device)
 /* A child's first look finds its parent's figures, perhaps in the middle of a change. */
 static void lock(accel__statistics *of)
 {
-    accel__mutex_lock(&of->mutex);
+    accel__spin_lock(&of->spin);
     const uint32_t generation = accel__generation();
     if (of->generation == generation)
         return;
@@ -85,7 +85,7 @@ static void lock(accel__statistics *of)
 
 static void unlock(accel__statistics *of)
 {
-    accel__mutex_unlock(&of->mutex);
+    accel__spin_unlock(&of->spin);
 }
 
 /* ---- sums and peaks ---- */
