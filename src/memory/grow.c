@@ -148,9 +148,8 @@ typedef struct claim {
     size_t added; /* bytes of the holes among them */
 } claim;
 
-static void claim_block(claim *at, accel__block *block)
+static void claim_block(accel__block *block)
 {
-    (void)at;
     accel__heap_unbin(block);
     block->is_claimed = true;
     accel__heap_count_busy(block);
@@ -198,12 +197,20 @@ static void unclaim(claim *at)
         block->is_claimed = false;
         if (block->is_mapped) {
             accel__heap_count_idle(block);
-            accel__heap_bin(block);
+            accel__heap_bin(accel__heap_join(block)); /* neighbours may have come free meanwhile */
         } else {
             accel__hole_open(block);
         }
         block = after;
     }
+}
+
+static accel__block *claim_piece(claim *at, accel__block *piece, size_t ahead)
+{
+    if (!piece->is_mapped)
+        return claim_hole(at, piece, ahead);
+    claim_block(piece);
+    return piece;
 }
 
 static bool claim_place(claim *at, size_t ahead)
@@ -212,30 +219,19 @@ static bool claim_place(claim *at, size_t ahead)
     accel__heap *heap = at->lane->heap;
     if (!accel__block_reserve(&heap->blocks, 2 * (size_t)at->place.holes + 4))
         return false;
-    accel__block *block = at->place.first;
     at->added = 0;
-    while (block != NULL && accel__range_begin(&block->range) < end) {
-        if (block->is_mapped)
-            claim_block(at, block);
-        else
-            block = claim_hole(at, block, ahead);
-        if (at->first == NULL)
-            at->first = block;
-        at->last = block;
-        block = block->after;
-    }
+    at->first = at->last = claim_piece(at, at->place.first, ahead);
+    accel__block *next = NULL;
+    while ((next = at->last->after) != NULL && accel__range_begin(&next->range) < end)
+        at->last = claim_piece(at, next, ahead);
     if (at->first->is_mapped || enter_hole(at, at->first))
         return true;
-    at->first->is_mapped = false;
     accel__block *first = at->first; /* was not entered: unclaim must not take it out */
-    if (first == at->last) {
-        accel__hole_open(first);
-    } else {
+    if (first != at->last) {
         at->first = first->after;
-        accel__hole_open(first);
         unclaim(at);
     }
-    at->first = NULL;
+    accel__hole_open(first);
     return false;
 }
 
@@ -332,12 +328,18 @@ static accel__block *finish(claim *at, size_t rounded)
     const size_t front = at->place.begin - accel__range_begin(&block->range);
     if (front != 0) {
         accel__block *rest = accel__heap_cut(block, front);
-        accel__heap_bin(block);
+        accel__heap_bin(accel__heap_join(block));
         if (rest == NULL)
             return NULL;
         block = rest;
     }
-    return accel__heap_shape(at->lane, block, rounded, ACCEL__BLOCK_UNIT);
+    block = accel__heap_shape(at->lane, block, rounded, ACCEL__BLOCK_UNIT);
+    accel__block *rest = block != NULL ? block->after : NULL;
+    if (rest != NULL && rest->is_free) { /* what lies behind it may have come free meanwhile */
+        accel__heap_unbin(rest);
+        accel__heap_bin(accel__heap_join(rest));
+    }
+    return block;
 }
 
 /* ---- the whole ---- */
