@@ -26,9 +26,11 @@ typedef struct accel__capture accel__capture;
 typedef struct accel__capture_part {
     const void *key; /* by which its owner finds it again: a generator */
     /* Called by each replay, before its work, on the stream that replays and which is ready (not
-     * capturing, not in a callback): queues what must come first. Replays of one graph are called one
-     * at a time, and ordered on the device, whatever streams they are on: what is queued here runs
-     * after the replay before. A failure makes the replay fail, with nothing of the graph queued. */
+     * capturing, not in a callback): queues what must come first. Replays of all graphs that have the
+     * part (the one that captured it, and those that have that one as a child) are called one at a time,
+     * and ordered on the device, whatever streams they are on: what is queued here runs after the replay
+     * before. A failure makes the replay fail, with nothing of the graph queued, or of the child and what
+     * comes behind it. NULL: there is nothing to queue. */
     accel_status (*prologue)(struct accel__capture_part *part, accel_stream *stream);
     /* The last graph that has the part is gone, and all of its replays have passed or were given up.
      * Never fails. */

@@ -27,8 +27,7 @@ struct accel_graph {
     accel__plan plan;
     accel__executable *executable; /* NULL: none yet */
     accel__graph_capture *capture; /* the open one, counted */
-    accel_stream *last;            /* of the last replay, counted */
-    uint32_t last_generation;
+    accel__last_replay last;
 };
 
 /* INVALID_ARGUMENT for NULL and a released graph; IN_CALLBACK. */
@@ -97,8 +96,11 @@ struct accel__executable {
     accel__payload **payloads;
     size_t payload_count;
     size_t payload_capacity;
-    accel__spot *spots; /* where each node of the graph's own plan is */
-    struct {            /* once it is retired: retire.c's */
+    accel__spot *spots;         /* where each node of the graph's own plan is */
+    accel__shared_part **parts; /* those of it and of children, each once, by address */
+    size_t part_count;
+    size_t part_capacity;
+    struct { /* once it is retired: retire.c's */
         struct accel__executable *next;
         accel__plan plan;
         accel_stream *stream;     /* of the last replay, counted; NULL: there was none */
@@ -116,6 +118,15 @@ accel_status accel__executable_make(const accel_graph *graph, const char *functi
 
 /* Nothing of it is pending any more. */
 void accel__executable_destroy(accel__executable *executable); /* NULL is allowed */
+
+/* ---- parts.c ---- */
+
+/* False: no memory. */
+bool accel__executable_add_part(accel__executable *executable, accel__shared_part *shared);
+
+/* Behind the graph's mutex. */
+void accel__executable_lock_parts(const accel__executable *executable);
+void accel__executable_unlock_parts(const accel__executable *executable);
 
 /* ---- retire.c ---- */
 

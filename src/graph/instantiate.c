@@ -119,15 +119,24 @@ static accel_status keep(maker *at, accel__payload *payload)
     return ACCEL_OK;
 }
 
+static accel_status add_part(maker *at, accel__shared_part *shared)
+{
+    const accel_status status = end_row(at);
+    if (status != ACCEL_OK)
+        return status;
+    accel__item *item = push_item(at, ACCEL__ITEM_PART);
+    if (item == NULL || !accel__executable_add_part(at->made, shared))
+        return no_memory(at);
+    item->part = shared->part;
+    return ACCEL_OK;
+}
+
 static accel_status add_parts(maker *at, const accel__plan *plan)
 {
-    accel_status status = plan->part_count != 0 ? end_row(at) : ACCEL_OK;
-    for (size_t i = 0; status == ACCEL_OK && i < plan->part_count; i++) {
-        accel__item *item = push_item(at, ACCEL__ITEM_PART);
-        if (item == NULL)
-            return no_memory(at);
-        item->part = plan->parts[i]->part;
-    }
+    accel_status status = ACCEL_OK;
+    for (size_t i = 0; status == ACCEL_OK && i < plan->part_count; i++)
+        if (plan->parts[i]->part->prologue != NULL)
+            status = add_part(at, plan->parts[i]);
     return status;
 }
 
@@ -293,6 +302,7 @@ void accel__executable_destroy(accel__executable *executable)
         accel__payload_release(executable->payloads[i]);
     accel__deallocate(executable->items);
     accel__deallocate((void *)executable->payloads);
+    accel__deallocate((void *)executable->parts);
     accel__deallocate(executable->spots);
     accel__deallocate(executable);
 }

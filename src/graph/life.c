@@ -128,9 +128,9 @@ static void empty(accel_graph *graph, remains *out_remains)
     accel__graph_abandon(graph, &out_remains->captured);
     accel__plan_move(&out_remains->plan, &graph->plan);
     out_remains->executable = graph->executable;
-    out_remains->last = graph->last;
+    out_remains->last = graph->last.stream;
     graph->executable = NULL;
-    graph->last = NULL;
+    graph->last.stream = NULL;
     graph->is_captured = graph->is_dirty = false;
 }
 

@@ -58,38 +58,6 @@ uint32_t accel__plan_flat_count(const accel__plan *plan)
     return count;
 }
 
-/* ---- parts ---- */
-
-static void release_part(accel__shared_part *shared)
-{
-    if (atomic_fetch_sub(&shared->references, 1) != 1)
-        return;
-    shared->part->release(shared->part);
-    accel__deallocate(shared);
-}
-
-static bool push_part(accel__plan *plan, accel__shared_part *shared)
-{
-    if (!accel__array_reserve((void **)&plan->parts, &plan->part_capacity, plan->part_count, 1,
-                              sizeof(accel__shared_part *)))
-        return false;
-    plan->parts[plan->part_count++] = shared;
-    return true;
-}
-
-bool accel__plan_add_part(accel__plan *plan, accel__capture_part *part)
-{
-    accel__shared_part *shared = accel__allocate(sizeof *shared);
-    if (shared == NULL)
-        return false;
-    shared->references = 1;
-    shared->part = part;
-    if (push_part(plan, shared))
-        return true;
-    accel__deallocate(shared);
-    return false;
-}
-
 /* ---- whole plans ---- */
 
 void accel__plan_move(accel__plan *to, accel__plan *from)
@@ -102,26 +70,14 @@ void accel__plan_clear(accel__plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++)
         accel__payload_release(plan->nodes[i].payload);
-    for (size_t i = 0; i < plan->part_count; i++)
-        release_part(plan->parts[i]);
+    accel__plan_release_parts(plan);
     accel__deallocate(plan->nodes);
     accel__deallocate(plan->dependencies);
-    accel__deallocate((void *)plan->parts);
     if (plan->pool != NULL) {
         accel__pool_unkeep(plan->pool);
         accel_memory_pool_release(plan->pool);
     }
     *plan = (accel__plan){0};
-}
-
-static bool copy_parts(accel__plan *copy, const accel__plan *plan)
-{
-    for (size_t i = 0; i < plan->part_count; i++) {
-        if (!push_part(copy, plan->parts[i]))
-            return false;
-        atomic_fetch_add(&plan->parts[i]->references, 1);
-    }
-    return true;
 }
 
 static bool copy_plan(accel__plan *copy, const accel__plan *plan)
@@ -132,7 +88,7 @@ static bool copy_plan(accel__plan *copy, const accel__plan *plan)
                              accel__node_dependencies(plan, node), node->dependency_count, NULL))
             return false;
     }
-    if (!copy_parts(copy, plan))
+    if (!accel__plan_copy_parts(copy, plan))
         return false;
     if (plan->pool != NULL && accel_memory_pool_retain(plan->pool) == ACCEL_OK) {
         accel__pool_keep(plan->pool);

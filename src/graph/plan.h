@@ -11,6 +11,7 @@
 
 #include "core/copy.h"
 #include "core/module.h"
+#include "platform/mutex.h"
 
 typedef struct accel__plan accel__plan;
 
@@ -49,10 +50,18 @@ typedef struct accel__node {
     size_t dependency_begin; /* in the plan's `dependencies` */
 } accel__node;
 
+/* The stream that something was replayed on last. */
+typedef struct accel__last_replay {
+    accel_stream *stream; /* counted; NULL: none yet */
+    uint32_t generation;  /* of the process that did */
+} accel__last_replay;
+
 /* A part of another layer, as plans and copies of plans share it. */
 typedef struct accel__shared_part {
     _Atomic(uint32_t) references;
     accel__capture_part *part;
+    accel__mutex mutex;      /* held while a replay that has the part is queued; guards: */
+    accel__last_replay last; /* of any graph that has the part */
 } accel__shared_part;
 
 struct accel__plan {
@@ -91,8 +100,10 @@ void accel__payload_release(accel__payload *payload); /* NULL is allowed */
 bool accel__plan_add(accel__plan *plan, accel__payload *payload, const uint32_t *dependencies,
                      uint32_t dependency_count, uint32_t *out_node);
 
-/* The plan takes the part over. False: no memory; it did not. */
+/* parts.c: the plan takes the part over. False: no memory; it did not. */
 bool accel__plan_add_part(accel__plan *plan, accel__capture_part *part);
+bool accel__plan_copy_parts(accel__plan *copy, const accel__plan *plan);
+void accel__plan_release_parts(accel__plan *plan);
 
 /* Moves all of it; *to was empty, *from is. */
 void accel__plan_move(accel__plan *to, accel__plan *from);

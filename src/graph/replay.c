@@ -16,8 +16,8 @@ static accel_status instantiate(accel_graph *graph, const char *function)
     if (status != ACCEL_OK)
         return status;
     if (graph->executable != NULL) {
-        accel_stream_retain(graph->last);
-        accel__graph_retire(graph->executable, &nothing, graph->last);
+        accel_stream_retain(graph->last.stream);
+        accel__graph_retire(graph->executable, &nothing, graph->last.stream);
     }
     graph->executable = made;
     graph->is_dirty = false;
@@ -57,14 +57,15 @@ accel_status accel_graph_instantiate(accel_graph *graph)
 
 /* Has the stream wait, on the device, for the replay before, where that was on another one. A stream that
  * failed is over, and not waited for. */
-static accel_status follow(accel_graph *graph, accel_stream *stream, accel_native_stream *native)
+static accel_status follow(const accel__last_replay *before, accel_stream *stream,
+                           accel_native_stream *native)
 {
-    const accel_backend_event *event = &graph->device->backend->table.event;
-    accel_stream *last = graph->last;
+    const accel_backend_event *event = &stream->backend->table.event;
+    accel_stream *last = before->stream;
     accel_native_event *mark = NULL;
-    if (last == NULL || last == stream || graph->last_generation != accel__generation())
+    if (last == NULL || last == stream || before->generation != accel__generation())
         return ACCEL_OK;
-    accel_status status = event->create(graph->device->native, false, &mark);
+    accel_status status = event->create(stream->device->native, false, &mark);
     if (status != ACCEL_OK)
         return status;
     accel__error_mute();
@@ -76,14 +77,36 @@ static accel_status follow(accel_graph *graph, accel_stream *stream, accel_nativ
     return status;
 }
 
-static void remember(accel_graph *graph, accel_stream *stream)
+static void remember(accel__last_replay *last, accel_stream *stream)
 {
-    graph->last_generation = accel__generation();
-    if (graph->last == stream)
+    last->generation = accel__generation();
+    if (last->stream == stream)
         return;
     accel_stream_retain(stream);
-    accel_stream_release(graph->last);
-    graph->last = stream;
+    accel_stream_release(last->stream);
+    last->stream = stream;
+}
+
+/* Behind the graph's last replay, and behind those of other graphs that have parts of it. */
+static accel_status follow_all(const accel_graph *graph, accel_stream *stream,
+                               accel_native_stream *native)
+{
+    const accel__executable *executable = graph->executable;
+    accel_status status = follow(&graph->last, stream, native);
+    for (size_t i = 0; status == ACCEL_OK && i < executable->part_count; i++) {
+        const accel__last_replay *last = &executable->parts[i]->last;
+        if (last->stream != graph->last.stream || last->generation != graph->last.generation)
+            status = follow(last, stream, native);
+    }
+    return status;
+}
+
+static void remember_all(accel_graph *graph, accel_stream *stream)
+{
+    const accel__executable *executable = graph->executable;
+    remember(&graph->last, stream);
+    for (size_t i = 0; i < executable->part_count; i++)
+        remember(&executable->parts[i]->last, stream);
 }
 
 static accel_status queue_payload(const accel__payload *payload, accel_stream *stream,
@@ -127,20 +150,30 @@ static accel_status queue_item(const accel__item *item, accel_stream *stream,
     return ACCEL_OK;
 }
 
+/* With the parts locked. */
+static accel_status queue_all(accel_graph *graph, accel_stream *stream, accel_native_stream *native)
+{
+    const accel__executable *executable = graph->executable;
+    accel_status status = follow_all(graph, stream, native);
+    if (status != ACCEL_OK)
+        return status;
+    remember_all(graph, stream); /* before the first item: a part of them may be queued */
+    for (size_t i = 0; status == ACCEL_OK && i < executable->count; i++)
+        status = queue_item(&executable->items[i], stream, native);
+    return status;
+}
+
 static accel_status replay(accel_graph *graph, accel_stream *stream, const char *function)
 {
     accel_native_stream *native = NULL;
     accel_status status = accel__stream_use(stream, function, &native);
     if (status == ACCEL_OK && (graph->executable == NULL || graph->is_dirty))
         status = instantiate(graph, function);
-    if (status == ACCEL_OK)
-        status = follow(graph, stream, native);
     if (status != ACCEL_OK)
         return status;
-    remember(graph, stream); /* before the first item: a part of them may be queued */
-    const accel__executable *executable = graph->executable;
-    for (size_t i = 0; status == ACCEL_OK && i < executable->count; i++)
-        status = queue_item(&executable->items[i], stream, native);
+    accel__executable_lock_parts(graph->executable);
+    status = queue_all(graph, stream, native);
+    accel__executable_unlock_parts(graph->executable);
     return status;
 }
 

@@ -211,12 +211,6 @@ accel_status accel__host_record(accel__range *range, accel_stream *stream, const
 
 /* ---- graphs ---- */
 
-static accel_status nothing_to_queue(accel__capture_part *part, accel_stream *stream)
-{
-    (void)part, (void)stream;
-    return ACCEL_OK;
-}
-
 static void graph_is_gone(accel__capture_part *part)
 {
     disown((accel__host_block *)((char *)part - offsetof(accel__host_block, part)));
@@ -229,7 +223,7 @@ static accel_status share_with_graph(accel__host_block *block, accel_stream *str
     if (capture == NULL)
         return ACCEL_OK;
     block->part = (accel__capture_part){
-        .key = block, .prologue = nothing_to_queue, .release = graph_is_gone};
+        .key = block, .release = graph_is_gone};
     atomic_fetch_add(&block->owners, 1);
     const accel_status status = accel__capture_attach(capture, &block->part);
     if (status != ACCEL_OK)

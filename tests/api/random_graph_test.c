@@ -1,6 +1,8 @@
 /* random_graph_test.c: random numbers in graphs: fresh ones at each replay, the same as without a graph;
  * what may be done to a generator while it is captured; offsets that advance by what was drawn (B94,
  * B96). */
+#include <time.h>
+
 #include "support/check.h"
 
 enum { COUNT = 500 };
@@ -247,6 +249,77 @@ static void replays_on_two_streams(void **state)
     accel_stream_release(other);
 }
 
+/* ---- a graph and one that has it as a child, at the same time ---- */
+
+typedef struct draws {
+    uint32_t words[COUNT]; /* of the draw that came last */
+    uint32_t firsts[8];    /* of each draw */
+    uint32_t count;
+} draws;
+
+static void pause_a_little(accel_stream *on, accel_status status, void *user)
+{
+    const struct timespec span = {.tv_nsec = 10000000};
+    (void)on;
+    (void)status;
+    (void)user;
+    nanosleep(&span, NULL);
+}
+
+static void note_draw(accel_stream *on, accel_status status, void *user)
+{
+    draws *all = user;
+    (void)on;
+    (void)status;
+    all->firsts[all->count++] = all->words[0];
+}
+
+/* Draws only a while after its replay began. */
+static accel_graph *capture_slow_draw(draws *all)
+{
+    accel_graph_scope scope;
+    accel_graph *graph = begin(&scope);
+    OK(accel_stream_add_callback(stream, pause_a_little, NULL));
+    draw(memory);
+    OK(accel_copy(all->words, memory, sizeof all->words, stream));
+    OK(accel_stream_add_callback(stream, note_draw, all));
+    OK(accel_graph_scope_end(&scope));
+    return graph;
+}
+
+/* Both read the same two cells: each replay draws with what it has set there, not with what the other
+ * graph's has. */
+static void child_and_parent_on_two_streams(void **state)
+{
+    enum { TURNS = 3 };
+    static draws all;
+    static uint32_t wanted[COUNT];
+    accel_graph *parent = NULL;
+    accel_stream *other = NULL;
+    (void)state;
+    OK(accel_stream_create(test_cpu_device(0), NULL, &other));
+    OK(accel_generator_manual_seed(generator, 8));
+    accel_graph *child = capture_slow_draw(&all);
+    OK(accel_graph_create(test_cpu_device(0), NULL, &parent));
+    OK(accel_graph_add_child(parent, NULL, 0, child, NULL));
+    for (int i = 0; i < TURNS; i++) {
+        OK(accel_graph_replay(child, stream));
+        OK(accel_graph_replay(parent, other));
+    }
+    OK(accel_stream_synchronize(stream));
+    OK(accel_stream_synchronize(other));
+    assert_int_equal(all.count, 2 * TURNS);
+    for (uint32_t i = 0; i < all.count; i++) {
+        OK(accel_generator_set_offset(generator, (uint64_t)i * COUNT));
+        draw(memory);
+        fetch(wanted, memory);
+        assert_int_equal(all.firsts[i], wanted[0]);
+    }
+    accel_graph_release(parent);
+    accel_graph_release(child);
+    accel_stream_release(other);
+}
+
 int main(void)
 {
     test_environment(1);
@@ -254,7 +327,7 @@ int main(void)
         cmocka_unit_test(reseeding_restarts),     cmocka_unit_test(rewinds_in_a_capture),
         cmocka_unit_test(several_generators),     cmocka_unit_test(seeds_stay_in_a_capture),
         cmocka_unit_test(replays_at_the_end),     cmocka_unit_test(abandoned_captures),
-        cmocka_unit_test(replays_on_two_streams),
+        cmocka_unit_test(replays_on_two_streams), cmocka_unit_test(child_and_parent_on_two_streams),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
