@@ -68,17 +68,19 @@ static accel__block *make_hole(accel__segment *segment)
     return hole;
 }
 
+/* False: no host memory. Once it is entered another thread may take it out again, as it is empty. */
 static bool enter(accel__segment *segment)
 {
     accel__heap *heap = segment->heap;
     accel__heap_lock(heap);
-    segment->first = make_hole(segment);
-    if (segment->first != NULL) {
+    accel__block *hole = make_hole(segment);
+    segment->first = hole;
+    if (hole != NULL) {
         accel__segment_link(segment);
-        accel__hole_open(segment->first);
+        accel__hole_open(hole);
     }
     accel__heap_unlock(heap);
-    return segment->first != NULL;
+    return hole != NULL;
 }
 
 static accel_status no_host_memory(const accel__heap *heap)
@@ -133,6 +135,7 @@ void accel__segments_end(accel__heap *heap)
     while ((segment = take_empty(heap)) != NULL) {
         virtual_of(heap)->release(heap->device->native, (void *)segment->begin, segment->size);
         accel__deallocate(segment);
+        accel__segments_left(heap, 1);
     }
 }
 
