@@ -135,6 +135,7 @@ void accel__segments_end(accel__heap *heap)
     while ((segment = take_empty(heap)) != NULL) {
         virtual_of(heap)->release(heap->device->native, (void *)segment->begin, segment->size);
         accel__deallocate(segment);
+        accel__segments_left(heap, 1);
     }
 }
 

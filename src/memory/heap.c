@@ -350,6 +350,8 @@ void accel__heap_summarize(accel__heap *heap, accel__heap_summary *out_summary)
 {
     *out_summary = (accel__heap_summary){0};
     accel__heap_lock(heap);
+    out_summary->id[0] = heap->options.id[0];
+    out_summary->id[1] = heap->options.id[1];
     out_summary->reserved = accel__heap_reserved(heap);
     for (const accel__segment *s = heap->kinds[ACCEL__BLOCK_LARGE].segments; s != NULL; s = s->next)
         out_summary->segments++;
@@ -362,6 +364,7 @@ void accel__heap_summarize(accel__heap *heap, accel__heap_summary *out_summary)
         }
     }
     out_summary->busy_count = heap->busy_count;
+    out_summary->leaving = heap->leaving;
     accel__heap_unlock(heap);
 }
 

@@ -19,8 +19,9 @@ accel_status accel__heap_of(accel__device *device, struct accel_memory_pool *poo
 accel_status accel__heap_create(accel__device *device, const accel__heap_options *options,
                                 accel__heap **out_heap);
 
-/* All blocks are free (busy_count is 0), no thread's magazine has one, and nobody uses it any more.
- * Waits for its streams, gives its memory back. */
+/* All blocks are free (busy_count is 0), no thread's magazine has one, nothing is leaving, and nobody
+ * allocates from it any more. Others may come by on their way through all heaps. Waits for its streams,
+ * gives its memory back. */
 void accel__heap_destroy(accel__heap *heap);
 
 /* The heaps of a device in this process, the default one first; NULL: none, or no more. */
@@ -63,11 +64,13 @@ size_t accel__heap_empty_cache(accel__device *device);
 /* ---- questions ---- */
 
 typedef struct accel__heap_summary {
+    uint64_t id[2];    /* of the pool */
     size_t reserved;   /* bytes from the source */
     size_t free_bytes; /* of those: in the bins */
     size_t largest;    /* the largest free block */
     size_t segments;
     size_t busy_count; /* blocks that are handed out: live, cached in magazines or pending */
+    size_t leaving;    /* segments, and pages, that some thread gives back at this moment */
 } accel__heap_summary;
 
 void accel__heap_summarize(accel__heap *heap, accel__heap_summary *out_summary);

@@ -117,11 +117,14 @@ accel_status accel__segment_make(accel__lane *lane, size_t size, size_t alignmen
                                  accel__block **out_block);
 
 /* Takes a segment without busy blocks out of the heap; its blocks are gone. It is the caller's, who
- * gives it to the next function. */
+ * gives it to the next function. Until then it is leaving, and the heap does not end. */
 void accel__segment_unlink(accel__segment *segment);
 
 /* A list (by next) of those back to their source. Without the lock. Returns bytes. */
 size_t accel__segments_give_back(accel__heap *heap, accel__segment *segments);
+
+/* So many of those that were leaving have left. Without the lock. */
+void accel__segments_left(accel__heap *heap, size_t count);
 
 /* Gives up the addresses of growable segments of a heap that ends: none has memory. */
 void accel__segments_end(accel__heap *heap);

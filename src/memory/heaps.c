@@ -32,6 +32,14 @@ static accel__heap *find_gone(const accel__device_memory *memory)
     return heap;
 }
 
+/* With the lock, by which those see them who come by without having to do with the pool. */
+static void set_options(accel__heap *heap, const accel__heap_options *options)
+{
+    accel__heap_lock(heap);
+    heap->options = *options;
+    accel__heap_unlock(heap);
+}
+
 static accel__heap *make(accel__device_memory *memory, const accel__heap_options *options)
 {
     accel__heap *heap = options->pool != NULL ? find_gone(memory) : NULL;
@@ -44,9 +52,11 @@ static accel__heap *make(accel__device_memory *memory, const accel__heap_options
         memory->generation = accel__generation();
         memory->reserved = 0; /* what a parent reserved is not ours to give back */
     }
-    heap->device = memory->device;
-    heap->options = *options;
-    heap->statistics = accel__statistics_of(memory->device);
+    if (is_new) {
+        heap->device = memory->device;
+        heap->statistics = accel__statistics_of(memory->device);
+    }
+    set_options(heap, options);
     atomic_store_explicit(&heap->generation, accel__generation(), memory_order_release);
     if (is_new) {
         heap->next = memory->heaps;
@@ -73,6 +83,14 @@ static accel__heap *make_default(accel__device_memory *memory)
 
 /* ---- for others ---- */
 
+static bool is_of(accel__heap *heap, const struct accel_memory_pool *pool)
+{
+    accel__heap_lock(heap);
+    const bool is_its = heap->options.pool == pool;
+    accel__heap_unlock(heap);
+    return is_its;
+}
+
 accel_status accel__heap_of(accel__device *device, struct accel_memory_pool *pool,
                             accel__heap **out_heap)
 {
@@ -82,7 +100,7 @@ accel_status accel__heap_of(accel__device *device, struct accel_memory_pool *poo
         return no_host_memory(device);
     if (pool != NULL) {
         accel__heap *heap = accel__heap_first(device);
-        while (heap != NULL && heap->options.pool != pool)
+        while (heap != NULL && !is_of(heap, pool))
             heap = accel__heap_next(heap);
         *out_heap = heap;
         return heap != NULL
@@ -117,9 +135,9 @@ void accel__heap_destroy(accel__heap *heap)
     accel__heap_lock(heap);
     accel__block_store_close(&heap->blocks);
     heap->peak_live = 0;
+    heap->options = (accel__heap_options){0};
     accel__heap_unlock(heap);
     accel__mutex_lock(&memory->mutex);
-    heap->options = (accel__heap_options){0};
     atomic_store_explicit(&heap->is_gone, true, memory_order_release);
     accel__mutex_unlock(&memory->mutex);
 }

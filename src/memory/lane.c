@@ -6,6 +6,8 @@
  * behind its work is. Either, once true, says that the stream has passed all blocks of older epochs:
  * `lane->passed` says so, and any lane may have those. Streams and events are asked without the lock;
  * `is_marking` keeps other threads from the same lane meanwhile. */
+#include <sched.h>
+
 #include "base/allocate.h"
 #include "base/error.h"
 #include "core/device.h"
@@ -387,19 +389,32 @@ void accel__lanes_sweep(accel__heap *heap)
             continue;
 }
 
-/* Nobody uses the heap any more. */
-void accel__lanes_end(accel__heap *heap)
+/* Takes stream and event out of a lane; NULL: somebody who came by is asking them at this moment. */
+static accel_stream *end_lane(accel__lane *lane, accel_native_event **out_event)
 {
-    for (accel__lane *lane = heap->lanes; lane != NULL; lane = lane->next) {
-        accel_stream *stream = lane->stream;
-        accel_native_event *event = lane->mark;
-        if (stream == NULL)
-            continue;
+    accel__heap_lock(lane->heap);
+    accel_stream *stream = lane->is_marking ? NULL : lane->stream;
+    if (stream != NULL) {
+        *out_event = lane->mark;
         lane->mark = NULL;
         atomic_store_explicit(&lane->id, (uint64_t)RETIRED_ID, memory_order_release);
         atomic_store_explicit(&lane->stream, NULL, memory_order_release);
-        let_go(stream, event);
     }
+    accel__heap_unlock(lane->heap);
+    return stream;
+}
+
+void accel__lanes_end(accel__heap *heap)
+{
+    for (accel__lane *lane = heap->lanes; lane != NULL; lane = lane->next)
+        while (lane->stream != NULL) {
+            accel_native_event *event = NULL;
+            accel_stream *stream = end_lane(lane, &event);
+            if (stream != NULL)
+                let_go(stream, event);
+            else
+                sched_yield(); /* asking takes no longer than a call of the driver that never waits */
+        }
 }
 
 /* ---- the end of streams ---- */

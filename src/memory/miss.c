@@ -177,6 +177,7 @@ static bool give_back(miss *now, bool wait)
             bytes += accel__heap_release(heap, wait);
         }
     }
+    accel__pool_settle(device); /* a pool may have been released while its memory left */
     return bytes != 0;
 }
 
@@ -187,14 +188,21 @@ static accel_status retry(miss *now)
     return obtain(now, true);
 }
 
+static bool lends(accel__heap *heap)
+{
+    accel__heap_lock(heap);
+    const bool does = heap->options.use_on_oom && accel__pool_may_release(heap->options.pool);
+    accel__heap_unlock(heap);
+    return does;
+}
+
 /* Free memory of pools that allow it. */
 static bool borrow(miss *now)
 {
     accel__heap *heap = accel__heap_first(now->heap->device);
     for (; heap != NULL && now->block == NULL; heap = accel__heap_next(heap)) {
         accel__lane *lane = NULL;
-        if (!heap->options.use_on_oom || heap == now->heap || now->dedicated ||
-            !accel__pool_may_release(heap->options.pool))
+        if (heap == now->heap || now->dedicated || !lends(heap))
             continue;
         if (accel__lane_of(heap, now->lane->stream, &lane) != ACCEL_OK)
             continue;

@@ -268,7 +268,7 @@ static bool end_heap(accel_memory_pool *pool)
         return true;
     accel__heap_release(heap, false);
     accel__heap_summarize(heap, &summary);
-    if (summary.busy_count != 0 || summary.reserved != 0)
+    if (summary.busy_count != 0 || summary.reserved != 0 || summary.leaving != 0)
         return false;
     atomic_store(&pool->heap, NULL);
     accel__heap_destroy(heap);

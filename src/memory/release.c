@@ -44,11 +44,9 @@ size_t accel__segments_release(accel__heap *heap, size_t wanted)
 {
     accel__segment *list = NULL;
     size_t bytes = 0;
-    if (!accel__pool_may_release(heap->options.pool))
-        return 0;
     accel__heap_lock(heap);
     accel__slabs_close(heap);
-    while (bytes < wanted) {
+    while (bytes < wanted && accel__pool_may_release(heap->options.pool)) {
         accel__segment *segment = choose(heap, wanted - bytes);
         if (segment == NULL)
             break;

@@ -37,7 +37,7 @@ static void add_heap(accel_out_of_memory_report *report, accel__heap *heap)
     if (report->pool_count == ACCEL_OUT_OF_MEMORY_POOLS_MAX)
         return;
     report->pools[report->pool_count++] = (accel_out_of_memory_pool){
-        .id = {heap->options.id[0], heap->options.id[1]},
+        .id = {summary.id[0], summary.id[1]},
         .reserved = summary.reserved,
         .cached = summary.free_bytes,
         .largest_hole = summary.largest,

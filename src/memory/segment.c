@@ -85,14 +85,23 @@ void accel__segment_unlink(accel__segment *segment)
     }
     segment->first = segment->holes = NULL;
     segment->block_count = 0;
+    segment->heap->leaving++;
     accel__segment_delist(segment);
     if (!segment->is_growable)
         accel__note_segment_freed(segment);
 }
 
+void accel__segments_left(accel__heap *heap, size_t count)
+{
+    accel__heap_lock(heap);
+    heap->leaving -= count;
+    accel__heap_unlock(heap);
+}
+
 size_t accel__segments_give_back(accel__heap *heap, accel__segment *segments)
 {
     size_t bytes = 0;
+    size_t count = 0;
     while (segments != NULL) {
         accel__segment *next = segments->next;
         source_free(heap, (void *)segments->begin, segments->size);
@@ -100,7 +109,10 @@ size_t accel__segments_give_back(accel__heap *heap, accel__segment *segments)
         bytes += segments->size;
         accel__deallocate(segments);
         segments = next;
+        count++;
     }
+    if (count != 0)
+        accel__segments_left(heap, count);
     return bytes;
 }
 

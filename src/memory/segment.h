@@ -103,6 +103,7 @@ struct accel__heap {
     uint64_t looks;          /* at it, in the invariants preset */
     uint64_t segment_number; /* the newest segment's */
     size_t busy_count;       /* blocks that are not in the bins */
+    size_t leaving;          /* segments and pages on their way to the source, without the lock */
     size_t peak_live;        /* bytes that were not in the bins */
     size_t peak_reserved;
     uint64_t steals_at; /* `searches` when the tokens were counted last (policy.c) */

@@ -73,17 +73,16 @@ size_t accel__shrink(accel__heap *heap, size_t wanted)
 {
     const accel_backend_virtual *table = &heap->device->backend->table.virtual_memory;
     size_t bytes = 0;
-    if (!accel__pool_may_release(heap->options.pool))
-        return 0;
     accel__lanes_refresh(heap, NULL);
     accel__heap_lock(heap);
     accel__lanes_merge(heap); /* a page may lie in blocks of several */
-    while (bytes < wanted) {
+    while (bytes < wanted && accel__pool_may_release(heap->options.pool)) {
         accel__block *block = find(heap);
         accel__block *hole = block != NULL ? cut_out(block) : NULL;
         if (hole == NULL)
             break;
         const size_t size = hole->size;
+        heap->leaving++;
         accel__policy_stole(heap);
         accel__heap_tell_splits(heap);
         accel__heap_unlock(heap);
@@ -91,6 +90,7 @@ size_t accel__shrink(accel__heap *heap, size_t wanted)
         accel__limit_give(heap->device, size);
         bytes += size;
         accel__heap_lock(heap);
+        heap->leaving--;
         accel__hole_open(hole);
     }
     accel__heap_tell_splits(heap);
