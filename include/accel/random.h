@@ -152,10 +152,12 @@ typedef struct accel_random_reservation {
     const uint64_t *cells; /* device memory of the graph; NULL outside of a capture */
 } accel_random_reservation;
 
-/* accel_random_reserve (a question; a use where `stream` captures): takes `word_count` words, rounded up
- * to a multiple of 4, from the generator (NULL: the default one of the stream's device), for a kernel
- * that is launched on `stream` (NULL: the current stream of the current device). Errors:
- * INVALID_ARGUMENT, OUT_OF_RANGE, MISMATCH, CAPTURE, SYSTEM, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY. */
+/* accel_random_reserve (use): takes `word_count` words, rounded up to a multiple of 4, from the generator
+ * (NULL: the default one of the stream's device), for a kernel that is launched on `stream` (NULL: the
+ * current stream of the current device). Starts the backend: a seed that is deferred holds anew then, and
+ * must not hand the same words out again. Errors: INVALID_ARGUMENT, OUT_OF_RANGE, MISMATCH, CAPTURE,
+ * IN_CALLBACK (where `stream` captures), FORKED, SYSTEM, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, and those of
+ * the start. A failure takes no words. Any thread. */
 ACCEL_API accel_status accel_random_reserve(accel_generator *generator, accel_stream *stream,
                                             uint64_t word_count,
                                             accel_random_reservation *out_reservation);

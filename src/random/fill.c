@@ -449,6 +449,9 @@ accel_status accel_random_reserve(accel_generator *generator, accel_stream *stre
     status = accel__resolve_stream(stream, __func__, &stream);
     if (status == ACCEL_OK)
         status = choose_generator(&generator, stream->device, __func__);
+    if (status ==
+        ACCEL_OK) /* seeds that are deferred hold anew at the start: words come behind it */
+        status = accel__device_use(stream->device, __func__);
     if (status == ACCEL_OK && !round_up(word_count, &words))
         status = fail_words(__func__);
     if (status == ACCEL_OK)

@@ -98,6 +98,21 @@ static accel_status set_seed_2(accel_device device, void *user)
     return accel_manual_seed(2);
 }
 
+/* Words that were taken before anything ran are not handed out again when the seed holds anew. */
+static int words_are_taken_once(void *user)
+{
+    accel_random_reservation first = {.struct_size = sizeof first};
+    accel_random_reservation second = {.struct_size = sizeof second};
+    (void)user;
+    accel_manual_seed(7);
+    CHECK_QUIET(accel_random_reserve(NULL, NULL, 100, &first) == ACCEL_OK);
+    CHECK_QUIET(first.seed == 7 && first.offset == 0);
+    CHECK_QUIET(accel_initialize(test_cpu()) == ACCEL_OK);
+    CHECK_QUIET(accel_random_reserve(NULL, NULL, 100, &second) == ACCEL_OK);
+    CHECK_QUIET(second.seed == 7 && second.offset == 100);
+    return 0;
+}
+
 /* A deferred call of the program keeps its place among the seeds. */
 static int order_among_others(void *user)
 {
@@ -156,11 +171,13 @@ static int many_seeds(void *user)
 }
 
 static const char *const case_names[] = {
-    "nothing starts",      "order of calls",     "drawn seed", "order among others",
-    "order before others", "target of the call", "later ones", "many seeds"};
+    "nothing starts",     "order of calls",      "drawn seed",
+    "order among others", "order before others", "target of the call",
+    "later ones",         "many seeds",          "words"};
 static int (*const cases[])(void *user) = {
-    nothing_starts,      order_of_calls,     drawn_seed_is_kept,  order_among_others,
-    order_before_others, target_of_the_call, seed_for_later_ones, many_seeds};
+    nothing_starts,      order_of_calls,      drawn_seed_is_kept,
+    order_among_others,  order_before_others, target_of_the_call,
+    seed_for_later_ones, many_seeds,          words_are_taken_once};
 
 static void before_the_start(void **state)
 {
