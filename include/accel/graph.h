@@ -141,8 +141,9 @@ typedef struct accel_graph_scope {
 } accel_graph_scope;
 
 /* accel_graph_scope_begin (use): errors as accel_graph_capture_begin and accel_stream_scope_begin; the
- * scope is inactive then. accel_graph_scope_end (question): as accel_graph_capture_end; OK for an
- * inactive scope. */
+ * scope is inactive then. accel_graph_scope_end (question), on the thread that began it: as
+ * accel_graph_capture_end; OK for an inactive scope. Where the end is refused and the capture goes on
+ * (another thread, a callback), the scope does, too. */
 ACCEL_API accel_status accel_graph_scope_begin(accel_graph *graph, accel_stream *stream,
                                                accel_capture_mode mode,
                                                accel_graph_scope *out_scope);
@@ -163,6 +164,7 @@ ACCEL_API accel_status accel_graph_instantiate(accel_graph *graph);
  * device). Instantiates first where that was not done, or nodes were added or updated since. On a stream
  * that captures (another graph), the graph becomes a child node there. Errors: INVALID_STATE (nothing was
  * captured or built; capturing), MISMATCH (stream of another device), IN_CALLBACK, FORKED,
+ * CAPTURE (it waits for an event that was recorded last in an open capture, which is invalid then),
  * OUT_OF_HOST_MEMORY, the stream's failure. */
 ACCEL_API accel_status accel_graph_replay(accel_graph *graph, accel_stream *stream);
 

@@ -205,7 +205,7 @@ accel_status accel_event_record(accel_event *event, accel_stream *stream)
 
 /* ---- questions and waits ---- */
 
-static accel_status refuse_captured(accel_event *event, const char *function)
+accel_status accel__event_refuse_captured(accel_event *event, const char *function)
 {
     accel__capture *capture = accel__capture_of_event(event);
     if (capture == NULL)
@@ -213,8 +213,7 @@ static accel_status refuse_captured(accel_event *event, const char *function)
     const accel_status status = capture->ops->refuse(
         capture, function,
         "the event was recorded in the capture, and passes only when the graph is replayed: end "
-        "the "
-        "capture first");
+        "the capture first");
     accel__capture_release(capture);
     return status;
 }
@@ -228,7 +227,7 @@ __attribute__((noinline, cold)) static accel_status query_slow(accel_event *even
     bool done = true;
     accel_status status = check_usable(event, function);
     if (status == ACCEL_OK)
-        status = refuse_captured(event, function);
+        status = accel__event_refuse_captured(event, function);
     if (status == ACCEL_OK && accel__event_is_recorded(event))
         status = event->backend->table.event.query(event->native, &done);
     *out_done = status == ACCEL_OK && done;
@@ -252,7 +251,7 @@ accel_status accel_event_synchronize(accel_event *event)
     if (status == ACCEL_OK)
         status = accel__check_callback(__func__);
     if (status == ACCEL_OK)
-        status = refuse_captured(event, __func__);
+        status = accel__event_refuse_captured(event, __func__);
     return status == ACCEL_OK && accel__event_is_recorded(event)
                ? event->backend->table.event.synchronize(event->native)
                : status;
@@ -277,24 +276,38 @@ static accel_status wait_captured(accel_stream *stream, accel_event *event, cons
     return status;
 }
 
-accel_status accel__stream_wait(accel_stream *stream, accel_event *event, const char *function)
+/* The native wait. A stream that captures has none, nor has an event without a record. */
+static accel_status wait_natively(accel_stream *stream, accel_event *event, const char *function)
 {
     accel_native_stream *native = NULL;
+    accel_status status = ACCEL_OK;
+    if (stream->capture == NULL)
+        status = accel__stream_use(stream, function, &native);
+    if (status != ACCEL_OK || native == NULL || !accel__event_is_recorded(event))
+        return status;
+    if (event->backend != stream->backend) /* the host is the only clock both know */
+        return event->backend->table.event.synchronize(event->native);
+    return event->backend->table.event.wait(native, event->native);
+}
+
+accel_status accel__stream_wait_outside(accel_stream *stream, accel_event *event,
+                                        const char *function)
+{
+    accel_status status = check_usable(event, function);
+    if (status == ACCEL_OK)
+        status = accel__event_refuse_captured(event, function);
+    return status == ACCEL_OK ? wait_natively(stream, event, function) : status;
+}
+
+accel_status accel__stream_wait(accel_stream *stream, accel_event *event, const char *function)
+{
     bool done = false;
     accel_status status = check_usable(event, function);
     if (status == ACCEL_OK)
         status = accel__check_callback(function);
     if (status == ACCEL_OK)
         status = wait_captured(stream, event, function, &done);
-    if (status != ACCEL_OK || done)
-        return status;
-    if (stream->capture == NULL)
-        status = accel__stream_use(stream, function, &native);
-    if (status != ACCEL_OK || !accel__event_is_recorded(event))
-        return status;
-    if (event->backend != stream->backend) /* the host is the only clock both know */
-        return event->backend->table.event.synchronize(event->native);
-    return event->backend->table.event.wait(native, event->native);
+    return status != ACCEL_OK || done ? status : wait_natively(stream, event, function);
 }
 
 accel_status accel_stream_wait_event(accel_stream *stream, accel_event *event)
@@ -350,9 +363,9 @@ accel_status accel_event_elapsed_time(accel_event *start, accel_event *end,
     if (status == ACCEL_OK)
         status = check_usable(end, __func__);
     if (status == ACCEL_OK)
-        status = refuse_captured(start, __func__);
+        status = accel__event_refuse_captured(start, __func__);
     if (status == ACCEL_OK)
-        status = refuse_captured(end, __func__);
+        status = accel__event_refuse_captured(end, __func__);
     if (status == ACCEL_OK)
         status = check_pair(start, end);
     if (status != ACCEL_OK || start == end)

@@ -40,4 +40,13 @@ static inline void accel__event_set_recorded(accel_event *event, bool is_recorde
 /* accel_stream_wait_event under another name for messages. */
 accel_status accel__stream_wait(accel_stream *stream, accel_event *event, const char *function);
 
+/* The same for a stream that does not capture, and is not to join the capture in which the event was
+ * recorded: CAPTURE, and the capture is invalid. */
+accel_status accel__stream_wait_outside(accel_stream *stream, accel_event *event,
+                                        const char *function);
+
+/* CAPTURE where the event was recorded last in a capture that is open: the event does not pass, and the
+ * capture is invalid. */
+accel_status accel__event_refuse_captured(accel_event *event, const char *function);
+
 #endif

@@ -91,6 +91,7 @@ struct accel__executable {
     accel__item *items;
     size_t count;
     size_t capacity;
+    bool has_waits; /* for events */
     /* All payloads of the plan at its making: they keep kernels, events, children and with them their
      * parts alive. Those of the graph's own plan are kept by it. */
     accel__payload **payloads;

@@ -106,6 +106,8 @@ static accel_status add_item(maker *at, const accel__payload *payload)
     if (item == NULL)
         return status == ACCEL_OK ? no_memory(at) : status;
     item->payload = payload;
+    if (payload->kind == ACCEL_GRAPH_NODE_KIND_EVENT_WAIT)
+        at->made->has_waits = true;
     return ACCEL_OK;
 }
 

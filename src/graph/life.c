@@ -232,11 +232,25 @@ accel_status accel_graph_scope_begin(accel_graph *graph, accel_stream *stream,
     return ACCEL_OK;
 }
 
+/* Whether the end was refused, as on a wrong thread, and the capture is as it was. */
+static bool goes_on(accel_graph *graph, accel_status status)
+{
+    bool is_open = status == ACCEL_ERROR_IN_CALLBACK;
+    if (status == ACCEL_ERROR_INVALID_STATE) {
+        accel__mutex_lock(&graph->mutex);
+        is_open = graph->capture != NULL;
+        accel__mutex_unlock(&graph->mutex);
+    }
+    return is_open;
+}
+
 accel_status accel_graph_scope_end(accel_graph_scope *scope)
 {
     if (scope == NULL || !scope->active)
         return ACCEL_OK;
     const accel_status status = accel_graph_capture_end(scope->graph, scope->stream);
+    if (goes_on(scope->graph, status))
+        return accel__error_met_by(status, __func__);
     accel_stream_scope_end(&scope->current);
     accel_stream_release(scope->stream);
     accel_graph_release(scope->graph);

@@ -128,7 +128,7 @@ static accel_status queue_payload(const accel__payload *payload, accel_stream *s
     case ACCEL_GRAPH_NODE_KIND_EVENT_RECORD:
         return accel_event_record(payload->event, stream);
     case ACCEL_GRAPH_NODE_KIND_EVENT_WAIT:
-        return accel_stream_wait_event(stream, payload->event);
+        return accel__stream_wait_outside(stream, payload->event, "accel_graph_replay");
     case ACCEL_GRAPH_NODE_KIND_EMPTY:
     case ACCEL_GRAPH_NODE_KIND_CHILD: /* never in an executable */
         break;
@@ -150,6 +150,19 @@ static accel_status queue_item(const accel__item *item, accel_stream *stream,
     return ACCEL_OK;
 }
 
+/* Before anything is queued: events that the graph waits for are none of an open capture. */
+static accel_status check_waits(const accel__executable *executable, const char *function)
+{
+    accel_status status = ACCEL_OK;
+    for (size_t i = 0; status == ACCEL_OK && executable->has_waits && i < executable->count; i++) {
+        const accel__item *item = &executable->items[i];
+        if (item->kind == ACCEL__ITEM_NODE &&
+            item->payload->kind == ACCEL_GRAPH_NODE_KIND_EVENT_WAIT)
+            status = accel__event_refuse_captured(item->payload->event, function);
+    }
+    return status;
+}
+
 /* With the parts locked. */
 static accel_status queue_all(accel_graph *graph, accel_stream *stream, accel_native_stream *native)
 {
@@ -169,6 +182,8 @@ static accel_status replay(accel_graph *graph, accel_stream *stream, const char 
     accel_status status = accel__stream_use(stream, function, &native);
     if (status == ACCEL_OK && (graph->executable == NULL || graph->is_dirty))
         status = instantiate(graph, function);
+    if (status == ACCEL_OK)
+        status = check_waits(graph->executable, function);
     if (status != ACCEL_OK)
         return status;
     accel__executable_lock_parts(graph->executable);

@@ -273,6 +273,36 @@ static void test_two_captures_cannot_wait_for_each_other(void **state)
 }
 
 /* Bad arguments are no reason to spoil a capture: nothing was asked of it. */
+/* A replay waits for an event that was recorded in an open capture: it is refused as other waits are, with
+ * nothing of it queued, and its stream does not become part of that capture. */
+static void test_a_replay_joins_no_capture(void **state)
+{
+    (void)state;
+    static test_log log;
+    accel_event *event = NULL;
+    accel_graph_node node = 0;
+    accel_graph *waiting = test_graph_make(false);
+    accel_graph *open = test_graph_make(false);
+    OK(accel_event_create(test_cpu_device(0), NULL, &event));
+    test_graph_begin(waiting);
+    OK(test_launch_append(&kernels, stream, &log, 1));
+    OK(accel_graph_capture_end(waiting, stream));
+    OK(accel_graph_add_event_wait(waiting, &node, 1, event, NULL));
+    OK(accel_graph_replay(waiting, stream)); /* not recorded yet: there is nothing to wait for */
+    OK(accel_graph_capture_begin(open, side, ACCEL_CAPTURE_MODE_DEFAULT));
+    OK(accel_event_record(event, side));
+    FAILS(accel_graph_replay(waiting, stream), ACCEL_ERROR_CAPTURE, "accel_graph_replay");
+    assert_false(test_is_capturing(stream));
+    FAILS(accel_graph_capture_end(open, side), ACCEL_ERROR_CAPTURE, "accel_graph_capture_end");
+    assert_true(test_error_says("accel_graph_replay"));
+    OK(accel_graph_replay(waiting, stream));
+    OK(accel_stream_synchronize(stream));
+    test_log_is(&log, (const uint32_t[]){1, 1}, 2);
+    accel_graph_release(open);
+    accel_graph_release(waiting);
+    accel_event_release(event);
+}
+
 static void test_bad_arguments_do_not_spoil(void **state)
 {
     (void)state;
@@ -364,6 +394,36 @@ static void test_end_on_another_thread(void **state)
     accel_graph_release(graph);
 }
 
+static void *end_scope(void *user)
+{
+    return (void *)(intptr_t)accel_graph_scope_end(user);
+}
+
+/* The scope is as it was, and ends where it began. */
+static void test_end_a_scope_on_another_thread(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *ended = NULL;
+    accel_graph_scope scope;
+    accel_graph *graph = test_graph_make(false);
+    OK(accel_graph_scope_begin(graph, stream, ACCEL_CAPTURE_MODE_DEFAULT, &scope));
+    assert_int_equal(pthread_create(&thread, NULL, end_scope, &scope), 0);
+    assert_int_equal(pthread_join(thread, &ended), 0);
+    assert_int_equal((intptr_t)ended, ACCEL_ERROR_INVALID_STATE);
+    assert_true(scope.active);
+    OK(test_launch_nothing(&kernels, NULL)); /* the current stream is the scope's */
+    OK(accel_graph_scope_end(&scope));
+    assert_false(scope.active);
+    assert_int_equal(test_graph_count(graph), 1);
+    OK(accel_graph_reset(graph));
+    OK(accel_graph_scope_begin(graph, stream, ACCEL_CAPTURE_MODE_DEFAULT, &scope));
+    OK(accel_graph_reset(graph)); /* the capture is over: so is the scope, with its end */
+    EXPECT(accel_graph_scope_end(&scope), ACCEL_ERROR_INVALID_STATE);
+    assert_false(scope.active);
+    accel_graph_release(graph);
+}
+
 /* ---- callbacks ---- */
 
 static accel_status in_callback[6];
@@ -420,9 +480,11 @@ int main(void)
         cmocka_unit_test(test_calls_that_are_refused),
         cmocka_unit_test(test_unjoined_streams),
         cmocka_unit_test(test_two_captures_cannot_wait_for_each_other),
+        cmocka_unit_test(test_a_replay_joins_no_capture),
         cmocka_unit_test(test_bad_arguments_do_not_spoil),
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_end_on_another_thread),
+        cmocka_unit_test(test_end_a_scope_on_another_thread),
         cmocka_unit_test(test_refused_in_callbacks),
     };
     return cmocka_run_group_tests_name("graph_misuse", tests, set_up, tear_down);
