@@ -36,6 +36,9 @@
  * graph may be given the pool of an earlier one: they then share memory, and must be replayed in the
  * order of their captures, not at the same time.
  *
+ * Limits. A graph can have 2^26 nodes, with those of its children at any depth, and children in children
+ * 64 deep (OUT_OF_RANGE).
+ *
  * Threads: a graph is locked inside; a capture may be used from any number of threads. Inside a callback
  * every call but retain and release is refused (IN_CALLBACK).
  * Fork: a capture that is open belongs to its process: in a child its streams capture nothing, and the
@@ -179,7 +182,7 @@ ACCEL_API accel_status accel_graph_pool(accel_graph *graph, accel_memory_pool **
  * lends its number. To captured graphs nodes can be added, too. The rest of the arguments, and their
  * errors, are those of the call that the node stands for (accel_kernel_launch, accel_copy, …); further
  * errors: INVALID_STATE while it is capturing, OUT_OF_RANGE for a dependency that is none of the graph's
- * nodes, MISMATCH for something of another device, IN_CALLBACK, OUT_OF_HOST_MEMORY. After a failure the
+ * nodes, and beyond the limits of a graph, MISMATCH for something of another device, IN_CALLBACK, OUT_OF_HOST_MEMORY. After a failure the
  * graph is as before, and *out_node UINT32_MAX. `out_node` may be NULL, and
  * one of the dependencies. */
 ACCEL_API accel_status accel_graph_add_empty(accel_graph *graph,

@@ -150,6 +150,8 @@ static accel_status add_locked(accel_graph *graph, const place *node, accel__pay
     if (status == ACCEL_OK)
         status = check_dependencies(graph, node->dependencies, node->dependency_count,
                                     node->function);
+    if (status == ACCEL_OK)
+        status = accel__graph_check_room(&graph->plan, payload, NULL, node->function);
     if (status != ACCEL_OK) {
         accel__payload_release(payload);
         return status;

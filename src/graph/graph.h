@@ -42,6 +42,11 @@ accel_status accel__graph_unlock(accel_graph *graph, accel_status status);
 /* With the graph locked: INVALID_STATE while it is capturing. */
 accel_status accel__graph_check_idle(const accel_graph *graph, const char *function);
 
+/* OUT_OF_RANGE, where the plan has no room for the payload (NULL: there was no memory for it, which is
+ * said elsewhere) instead of one it has (may be NULL). */
+accel_status accel__graph_check_room(const accel__plan *plan, const accel__payload *payload,
+                                     const accel__payload *instead, const char *function);
+
 accel_status accel__graph_no_memory(const accel_graph *graph, const char *function);
 
 /* Checks `stream` (NULL: the current one of the graph's device). */

@@ -44,6 +44,17 @@ accel_status accel__graph_check_idle(const accel_graph *graph, const char *funct
                        "the graph is being captured: accel_graph_capture_end comes first");
 }
 
+accel_status accel__graph_check_room(const accel__plan *plan, const accel__payload *payload,
+                                     const accel__payload *instead, const char *function)
+{
+    if (payload == NULL || accel__plan_has_room(plan, payload, instead))
+        return ACCEL_OK;
+    return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, NULL, function,
+                       "a graph can have %d nodes, with those of its children, and children in "
+                       "children %d deep: this would be more",
+                       (int)ACCEL__PLAN_MAX_NODES, (int)ACCEL__PLAN_MAX_DEPTH);
+}
+
 accel_status accel__graph_no_memory(const accel_graph *graph, const char *function)
 {
     return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, graph->device->backend->table.name, function,

@@ -7,6 +7,32 @@
 #include "base/array.h"
 #include "memory/pool.h"
 
+/* ---- sizes ---- */
+
+static uint32_t flat_count_of(const accel__payload *payload)
+{
+    return payload->kind == ACCEL_GRAPH_NODE_KIND_CHILD ? payload->child->flat_count : 1;
+}
+
+/* Of a plan that has the payload. */
+static uint32_t depth_of(const accel__payload *payload)
+{
+    return payload->kind == ACCEL_GRAPH_NODE_KIND_CHILD ? payload->child->depth + 1 : 0;
+}
+
+static uint32_t greater(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+bool accel__plan_has_room(const accel__plan *plan, const accel__payload *payload,
+                          const accel__payload *instead)
+{
+    const uint32_t others = plan->flat_count - (instead != NULL ? flat_count_of(instead) : 0);
+    return flat_count_of(payload) <= ACCEL__PLAN_MAX_NODES - others &&
+           plan->count < ACCEL__PLAN_MAX_NODES && depth_of(payload) <= ACCEL__PLAN_MAX_DEPTH;
+}
+
 /* ---- nodes ---- */
 
 static uint32_t level_behind(const accel__plan *plan, const uint32_t *dependencies, uint32_t count)
@@ -21,7 +47,7 @@ static uint32_t level_behind(const accel__plan *plan, const uint32_t *dependenci
 bool accel__plan_add(accel__plan *plan, accel__payload *payload, const uint32_t *dependencies,
                      uint32_t dependency_count, uint32_t *out_node)
 {
-    if (payload == NULL || plan->count >= UINT32_MAX - 1 ||
+    if (payload == NULL ||
         !accel__array_reserve((void **)&plan->nodes, &plan->capacity, plan->count, 1,
                               sizeof *plan->nodes) ||
         !accel__array_reserve((void **)&plan->dependencies, &plan->dependency_capacity,
@@ -40,22 +66,23 @@ bool accel__plan_add(accel__plan *plan, accel__payload *payload, const uint32_t 
         memcpy(plan->dependencies + plan->dependency_count, dependencies,
                dependency_count * sizeof *dependencies);
     plan->dependency_count += dependency_count;
+    plan->flat_count += flat_count_of(payload);
+    plan->depth = greater(plan->depth, depth_of(payload));
     if (out_node != NULL)
         *out_node = (uint32_t)plan->count;
     plan->count++;
     return true;
 }
 
-uint32_t accel__plan_flat_count(const accel__plan *plan)
+accel__payload *accel__plan_replace(accel__plan *plan, uint32_t node, accel__payload *payload)
 {
-    uint32_t count = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        const accel__payload *payload = plan->nodes[i].payload;
-        count += payload->kind == ACCEL_GRAPH_NODE_KIND_CHILD
-                     ? accel__plan_flat_count(payload->child)
-                     : 1;
-    }
-    return count;
+    accel__payload *before = plan->nodes[node].payload;
+    plan->nodes[node].payload = payload;
+    plan->flat_count += flat_count_of(payload) - flat_count_of(before);
+    plan->depth = 0;
+    for (size_t i = 0; i < plan->count && payload->kind == ACCEL_GRAPH_NODE_KIND_CHILD; i++)
+        plan->depth = greater(plan->depth, depth_of(plan->nodes[i].payload));
+    return before;
 }
 
 /* ---- whole plans ---- */

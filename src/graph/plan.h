@@ -64,7 +64,12 @@ typedef struct accel__shared_part {
     accel__last_replay last; /* of any graph that has the part */
 } accel__shared_part;
 
+/* What walks a graph with its children needs stack for each depth, and memory for each node. */
+enum { ACCEL__PLAN_MAX_DEPTH = 64, ACCEL__PLAN_MAX_NODES = 1 << 26 };
+
 struct accel__plan {
+    uint32_t flat_count; /* nodes, those of children at any depth instead of their own node */
+    uint32_t depth;      /* of children in children; 0: there is none */
     accel__node *nodes;
     size_t count;
     size_t capacity;
@@ -111,8 +116,13 @@ void accel__plan_move(accel__plan *to, accel__plan *from);
 /* Empties it: what it holds is released. */
 void accel__plan_clear(accel__plan *plan);
 
-/* Nodes, those of children at any depth instead of their own node. */
-uint32_t accel__plan_flat_count(const accel__plan *plan);
+/* Whether one more node with that payload keeps within both limits. `instead` (may be NULL) goes. */
+bool accel__plan_has_room(const accel__plan *plan, const accel__payload *payload,
+                          const accel__payload *instead);
+
+/* Gives the node the payload, for which there is room and which is taken over; the one before is the
+ * caller's. */
+accel__payload *accel__plan_replace(accel__plan *plan, uint32_t node, accel__payload *payload);
 
 static inline const uint32_t *accel__node_dependencies(const accel__plan *plan,
                                                        const accel__node *node)

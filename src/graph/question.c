@@ -68,7 +68,7 @@ static void describe(const accel__node *node, accel_graph_node_info *info)
     else if (payload->kind == ACCEL_GRAPH_NODE_KIND_FILL)
         info->size = payload->fill.size;
     else if (payload->kind == ACCEL_GRAPH_NODE_KIND_CHILD)
-        info->child_count = accel__plan_flat_count(payload->child);
+        info->child_count = payload->child->flat_count;
 }
 
 accel_status accel_graph_get_node_info(accel_graph *graph, accel_graph_node node,

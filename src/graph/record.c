@@ -116,6 +116,11 @@ static accel_status add_node(accel__graph_capture *capture, accel_stream *stream
     if (status == ACCEL_OK && here == NULL)
         status = accel__fail(ACCEL_ERROR_CAPTURE, accel__capture_backend(capture), function,
                              "the stream left the capture during the call");
+    if (status == ACCEL_OK) {
+        status = accel__graph_check_room(&capture->plan, payload, NULL, function);
+        if (status != ACCEL_OK)
+            spoil(capture, status, function, "the graph would have too many nodes");
+    }
     if (status != ACCEL_OK || here == NULL) {
         accel__payload_release(payload);
         return status;

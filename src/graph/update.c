@@ -37,11 +37,13 @@ static accel_status replace(accel_graph *graph, accel_graph_node node, accel_gra
                             accel__payload *payload, const char *function)
 {
     accel__mutex_lock(&graph->mutex);
-    const accel_status status = find(graph, node, kind, function);
+    accel_status status = find(graph, node, kind, function);
     accel__payload *old = payload;
+    if (status == ACCEL_OK)
+        status = accel__graph_check_room(&graph->plan, payload, graph->plan.nodes[node].payload,
+                                         function);
     if (status == ACCEL_OK) {
-        old = graph->plan.nodes[node].payload;
-        graph->plan.nodes[node].payload = payload;
+        old = accel__plan_replace(&graph->plan, node, payload);
         accel__executable_update(graph, node, old, payload);
     }
     accel__mutex_unlock(&graph->mutex);
