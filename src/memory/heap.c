@@ -118,6 +118,8 @@ bool accel__heap_enter(accel__block *block, const accel__lane *lane)
 accel__block *accel__heap_cut(accel__block *block, size_t size)
 {
     accel__segment *segment = block->segment;
+    if (!accel__block_reserve(&segment->heap->blocks, 1))
+        return NULL;
     accel__block *rest = accel__block_draw(&segment->heap->blocks);
     const uintptr_t begin = accel__range_begin(&block->range) + size;
     accel__range_set_begin(&rest->range, begin);

@@ -40,7 +40,7 @@ void accel__heap_count_busy(accel__block *block);
 void accel__heap_count_idle(accel__block *block);
 
 /* The block on its way keeps its first `size` bytes; the rest becomes one of its own, on its way, of the
- * same lane. Two blocks must be in store. NULL: the map had no memory for it, nothing changed. */
+ * same lane. NULL: no host memory, nothing changed. */
 accel__block *accel__heap_cut(accel__block *block, size_t size);
 
 /* Merges the block on its way with free neighbours that its lane may use, and gives what came of it. */
@@ -75,8 +75,8 @@ static inline size_t accel__block_misfit(const accel__block *block, size_t align
 
 /* ---- slab.c: segments of small blocks inside of large blocks ---- */
 
-/* Makes the handed out block a slab and takes a block from it. Three blocks must be in store. NULL: no host
- * memory; the host is free again. */
+/* Makes the handed out block a slab and takes a block from it. NULL: no host memory; the host is free
+ * again. */
 accel__block *accel__slab_take(accel__block *host, size_t rounded, size_t alignment);
 
 /* No block of the slab is handed out: gives it back to the large kind, unless that would mix what several

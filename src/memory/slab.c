@@ -39,7 +39,9 @@ static void end_slab(accel__segment *slab)
 accel__block *accel__slab_take(accel__block *host, size_t rounded, size_t alignment)
 {
     accel__lane *lane = host->lane;
-    accel__segment *slab = accel__allocate(sizeof *slab);
+    /* Other threads may have used up what there was in store while this one was at the driver. */
+    const bool has_block = accel__block_reserve(&lane->heap->blocks, 1);
+    accel__segment *slab = has_block ? accel__allocate(sizeof *slab) : NULL;
     if (slab == NULL) {
         accel__heap_count_idle(host);
         accel__heap_settle(host);

@@ -221,6 +221,9 @@ static accel_status ledger_commit(accel_native_device *device, void *address, si
     if (good)
         memset(pages, 1, size / PAGE);
     pthread_mutex_unlock(&mutex);
+    void (*on_given)(void) = ledger.on_given;
+    if (good && on_given != NULL)
+        on_given();
     return good ? ACCEL_OK : out_of_memory("ledgerCommit", size);
 }
 

@@ -20,6 +20,8 @@ typedef struct ledger_control {
     _Atomic(uint64_t) made;        /* of the ones that gave it: allocations */
     _Atomic(unsigned)
         fail_after; /* the call of that number from now on that can fail fails; 0: none */
+    /* Called when a commitment has given memory; NULL: nobody. */
+    void (*_Atomic on_given)(void);
     /* Called before memory is taken back; NULL: nobody. */
     void (*_Atomic on_taken)(uintptr_t begin, size_t size);
     _Atomic(unsigned) mistakes; /* calls that no caller may make: what is wrong is printed */

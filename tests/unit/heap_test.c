@@ -354,9 +354,42 @@ static int set_up(void **state)
     return 0;
 }
 
+/* ---- structures of blocks ---- */
+
+static accel__heap *emptied;
+
+/* What other threads may do while one is at the driver: they use up all structures that were in store. */
+static void use_up_store(void)
+{
+    accel__mutex_lock(&emptied->mutex);
+    emptied->blocks = (accel__block_store){0};
+    accel__mutex_unlock(&emptied->mutex);
+}
+
+static void test_store_used_up_at_the_driver(void **state)
+{
+    (void)state;
+    heap_fixture on;
+    open_growable(&on);
+    emptied = on.heap;
+    ledger.on_given = use_up_store;
+    accel__block *small = heap_get(on.lane, 3000);
+    accel__block *large = heap_get(on.lane, 5 * MIB + 512);
+    accel__block *aligned = NULL;
+    OK(accel__heap_take_or_grow(on.lane, 2 * MIB, 2 * MIB, 4 * MIB, false, &aligned));
+    ledger.on_given = NULL;
+    heap_check(on.heap);
+    accel__heap_put(small);
+    accel__heap_put(large);
+    accel__heap_put(aligned);
+    heap_check(on.heap);
+    heap_close(&on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store_used_up_at_the_driver),
         cmocka_unit_test(test_neighbours_merge),
         cmocka_unit_test(test_small_blocks_lie_in_slabs),
         cmocka_unit_test(test_small_programs_start_small),
