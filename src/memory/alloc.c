@@ -127,7 +127,8 @@ static void hand_out(accel__block *block, size_t size, accel__share *share)
     accel__statistics_allocated(accel__statistics_peek(device), accel__share_shard(share), kind,
                                 block->size, size);
     end_counting(share);
-    if (block->size >= accel__config_get()->max_split_size)
+    block->is_oversize = block->size >= accel__config_get()->max_split_size;
+    if (block->is_oversize)
         accel__statistics_gauge(device, ACCEL__GAUGE_OVERSIZE_ALLOCATIONS, kind, 1);
     atomic_store_explicit(&block->range.state,
                           ACCEL__RANGE_LIVE | (is_at_hand ? ACCEL__RANGE_AT_HAND : 0),
@@ -211,13 +212,29 @@ static accel__drawer *find_ready(accel_stream *stream, size_t size,
     return drawer->stream == stream && drawer->stream_id == stream->id ? drawer : NULL;
 }
 
+/* Where the short way was not let in the list was not looked at: always so on a system without barrier. */
+static accel__block *take_ready(accel__drawer *drawer, size_t size)
+{
+    accel__cache *cache = accel__cache_mine;
+    size_t block_size;
+    if (size > ACCEL__SMALL_SIZE ||
+        atomic_load_explicit(&cache->is_held, memory_order_relaxed) == 0)
+        return NULL;
+    accel__cache_enter(cache);
+    accel__block *block = accel__at_hand_take(drawer, drawer->share, size, &block_size);
+    accel__cache_leave(cache);
+    return block;
+}
+
 static accel_status alloc_ready(accel__drawer *drawer, size_t size, void **out_pointer)
 {
     const size_t unit = ACCEL__BLOCK_UNIT;
     accel__share *share = drawer->share;
-    accel__block *block = NULL;
-    const accel_status status = accel__heap_take_or_grow(
-        drawer->lane, size, (size + unit - 1) & ~(unit - 1), unit, false, &block);
+    accel__block *block = take_ready(drawer, size);
+    accel_status status = ACCEL_OK;
+    if (block == NULL)
+        status = accel__heap_take_or_grow(drawer->lane, size, (size + unit - 1) & ~(unit - 1), unit,
+                                          false, &block);
     *out_pointer = NULL;
     if (status != ACCEL_OK)
         return status;
@@ -319,7 +336,7 @@ static void free_claimed(accel__block *block)
     const bool waits = block->uses != NULL;
     if (accel__history_is_on())
         accel__history_freed(block, !waits);
-    if (block->size >= accel__config_get()->max_split_size)
+    if (block->is_oversize)
         accel__statistics_gauge(device, ACCEL__GAUGE_OVERSIZE_ALLOCATIONS, block->segment->kind,
                                 -1);
     begin_counting(share);

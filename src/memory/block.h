@@ -49,7 +49,8 @@ typedef struct accel__block {
     bool
         is_mapped; /* has memory behind it; false only inside growable segments, and then it is in no
                         map and no bin */
-    bool is_claimed; /* a thread is at the driver with it: nobody else may use it or merge it */
+    bool is_claimed;  /* a thread is at the driver with it: nobody else may use it or merge it */
+    bool is_oversize; /* counted as such, by the settings when it was handed out */
 
     struct accel__mark *uses;    /* recorded streams; NULL nearly always */
     uint64_t stamp;              /* of the lane's epochs, that in which it was last used (lane.c) */
