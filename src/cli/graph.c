@@ -86,15 +86,35 @@ static bool add_node(struct libscols_table *table, const accel__graph_nodes *nod
     return good;
 }
 
-/* By levels, and in a level by numbers. NOLINTNEXTLINE(misc-no-recursion): as above */
+/* The numbers of the nodes by levels, and in a level as they are: a counting sort. NULL: memory ran out. */
+static size_t *order_of(const accel__graph_nodes *nodes)
+{
+    size_t *order = calloc(nodes->count + 1, sizeof *order);
+    size_t *next = calloc(nodes->levels + 1, sizeof *next);
+    if (order == NULL || next == NULL) {
+        free(order);
+        free(next);
+        return NULL;
+    }
+    for (size_t i = 0; i < nodes->count; i++)
+        next[nodes->items[i].level + 1]++;
+    for (size_t level = 1; level <= nodes->levels; level++)
+        next[level] += next[level - 1];
+    for (size_t i = 0; i < nodes->count; i++)
+        order[next[nodes->items[i].level]++] = i;
+    free(next);
+    return order;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as above */
 static bool add_rows(struct libscols_table *table, const accel__graph_nodes *nodes,
                      const char *prefix)
 {
-    bool good = true;
-    for (size_t level = 0; level < nodes->levels; level++)
-        for (size_t i = 0; good && i < nodes->count; i++)
-            if (nodes->items[i].level == level)
-                good = add_node(table, nodes, i, prefix);
+    size_t *order = order_of(nodes);
+    bool good = order != NULL;
+    for (size_t i = 0; good && i < nodes->count; i++)
+        good = add_node(table, nodes, order[i], prefix);
+    free(order);
     return good;
 }
 

@@ -20,6 +20,7 @@ struct accel_event {
     _Atomic(accel_native_event *) asked;
     _Atomic(struct accel__capture *) capture; /* capture.c: where it was recorded last */
     bool was_recorded;                        /* before `capture` was set */
+    _Atomic(size_t) mark; /* the graph layer's: which one of the capture it is, where it is one */
 };
 
 static inline bool accel__event_is_recorded(const accel_event *event)

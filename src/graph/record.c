@@ -180,24 +180,36 @@ accel_status accel__graph_capture_child(accel__capture *capture, accel_stream *s
     return add(capture, stream, accel__payload_of_child(plan), function);
 }
 
-static accel__mark *find_mark(accel__graph_capture *capture, const accel_event *event)
+/* Where the event says that it was marked last: elsewhere only after another capture marked it, too. */
+static accel__mark *find_mark_at_once(accel__graph_capture *capture, const accel_event *event)
 {
-    for (size_t i = 0; i < capture->mark_count; i++)
-        if (capture->marks[i].event == event)
-            return &capture->marks[i];
-    return NULL;
+    const size_t place = atomic_load_explicit(&event->mark, memory_order_relaxed);
+    return place < capture->mark_count && capture->marks[place].event == event
+               ? &capture->marks[place]
+               : NULL;
 }
 
-/* The event's mark, made where it has none; NULL: no memory. */
+static accel__mark *find_mark(accel__graph_capture *capture, const accel_event *event)
+{
+    accel__mark *found = find_mark_at_once(capture, event);
+    for (size_t i = capture->mark_count; found == NULL && i-- > 0;)
+        if (capture->marks[i].event == event)
+            found = &capture->marks[i];
+    return found;
+}
+
+/* The event's mark, made where it has none; NULL: no memory. An event that another capture marked
+ * meanwhile may get a second one: the later one counts. */
 static accel__mark *mark_of(accel__graph_capture *capture, accel_event *event)
 {
-    accel__mark *found = find_mark(capture, event);
+    accel__mark *found = find_mark_at_once(capture, event);
     if (found != NULL)
         return found;
     if (!accel__array_reserve((void **)&capture->marks, &capture->mark_capacity,
                               capture->mark_count, 1, sizeof *capture->marks))
         return NULL;
     accel_event_retain(event);
+    atomic_store_explicit(&event->mark, capture->mark_count, memory_order_relaxed);
     found = &capture->marks[capture->mark_count++];
     *found = (accel__mark){.event = event};
     return found;

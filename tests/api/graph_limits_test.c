@@ -1,5 +1,7 @@
 /* graph_limits_test.c: how large and how deep a graph may be (graph.h): what walks it needs stack for each
  * depth and memory for each node, and says so before it runs out of either. */
+#include <time.h>
+
 #include "support/graphs.h"
 
 /* Children in children as deep as they can be are replayed and written down; one more is refused, by each
@@ -60,11 +62,42 @@ static void test_size_has_a_limit(void **state)
     accel_graph_release(graph);
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Each wait for a stream is a record of an event of its own: what one costs does not grow with those
+ * before it. When it did, 20000 of them took 0.8 s; they take 2 ms. */
+static void test_many_waits_for_streams(void **state)
+{
+    (void)state;
+    enum { FEW = 2000, MANY = 20 * FEW };
+    double spent[2] = {0};
+    accel_graph *graph = test_graph_make(false);
+    test_graph_begin(graph);
+    OK(accel_stream_wait_stream(side, stream));
+    for (int round = 0; round < 2; round++) {
+        const double before = seconds();
+        for (int i = 0; i < (round == 0 ? FEW : MANY) / 2; i++) {
+            OK(accel_stream_wait_stream(stream, side));
+            OK(accel_stream_wait_stream(side, stream));
+        }
+        spent[round] = seconds() - before;
+    }
+    OK(accel_graph_capture_end(graph, stream));
+    assert_true(spent[1] < 100 * spent[0] + 0.2);
+    accel_graph_release(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_depth_has_a_limit),
         cmocka_unit_test(test_size_has_a_limit),
+        cmocka_unit_test(test_many_waits_for_streams),
     };
     test_environment(1);
     return cmocka_run_group_tests(tests, test_graphs_set_up, test_graphs_tear_down);
