@@ -389,9 +389,8 @@ static accel__range *last_before(uintptr_t address)
 
 accel__range *accel__pointers_before(const void *pointer)
 {
-    const uintptr_t address = (uintptr_t)pointer;
-    if (is_beyond(address))
-        return NULL;
+    const uintptr_t last = ((uintptr_t)1 << ADDRESS_BITS) - 1; /* no range begins behind */
+    const uintptr_t address = is_beyond((uintptr_t)pointer) ? last : (uintptr_t)pointer;
     const uint64_t seen = atomic_load_explicit(&changes, memory_order_acquire);
     accel__range *range = last_before(address);
     if (is_certain(seen))

@@ -326,6 +326,9 @@ static void test_wrap_refuses(void **state)
     for (size_t i = 0; i < sizeof overlapping / sizeof overlapping[0]; i++)
         FAILS(accel_memory_wrap(device, memory + overlapping[i][0], overlapping[i][1], NULL),
               ACCEL_ERROR_INVALID_ARGUMENT, "accel_memory_wrap");
+    /* Up to the end of all addresses: everything that lies there is in it. */
+    FAILS(accel_memory_wrap(device, memory, SIZE_MAX - (uintptr_t)memory, NULL),
+          ACCEL_ERROR_INVALID_ARGUMENT, "accel_memory_wrap");
     OK(accel_memory_wrap(device, memory + 900, 100, NULL));
     OK(accel_memory_wrap(device, memory + 1100, 1, NULL));
     OK(accel_memory_free(memory + 1000));
