@@ -49,12 +49,12 @@ typedef struct accel__block {
     bool
         is_mapped; /* has memory behind it; false only inside growable segments, and then it is in no
                         map and no bin */
-    bool is_claimed;  /* a thread is at the driver with it: nobody else may use it or merge it */
-    bool is_oversize; /* counted as such, by the settings when it was handed out */
+    bool is_claimed; /* a thread is at the driver with it: nobody else may use it or merge it */
 
     struct accel__mark *uses;    /* recorded streams; NULL nearly always */
     uint64_t stamp;              /* of the lane's epochs, that in which it was last used (lane.c) */
     struct accel__segment *slab; /* whose memory this block is; NULL nearly always */
+    bool is_oversize;            /* counted as such, by the settings when it was handed out */
 } accel__block;
 
 _Static_assert(offsetof(accel__block, size) == 64, "a line of its own for what the heap touches");
