@@ -7,14 +7,14 @@ static void test_fixed(void **state)
 {
     (void)state;
     for (int32_t seed = 1; seed <= 8; seed++)
-        model_run(backends[0], seed, (uint64_t)seed, 1500);
+        model_run(backends[0], seed, (uint64_t)seed, 10000);
 }
 
 static void test_growable(void **state)
 {
     (void)state;
     for (int32_t seed = 1; seed <= 8; seed++)
-        model_run(backends[1], seed, (uint64_t)seed, 1500);
+        model_run(backends[1], seed, (uint64_t)seed, 10000);
 }
 
 static int set_up(void **state)
