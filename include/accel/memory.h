@@ -41,15 +41,17 @@ typedef struct accel_memory_options {
  * may have it. The first call of a process reads ACCEL_ALLOC_CONF (allocator_config.h).
  * Errors: INVALID_ARGUMENT (alignment, kind, a released pool, a pool with pinned memory, the setting),
  * MISMATCH (a pool of another device), OUT_OF_MEMORY (allocator.h: what was tried, and the report),
- * OUT_OF_HOST_MEMORY, IN_CALLBACK, FORKED, those of a start. Any thread. */
+ * OUT_OF_HOST_MEMORY, INVALID_STATE (a source of the program's, memory_pool.h), IN_CALLBACK, FORKED, those of a
+ * start. Any thread. */
 ACCEL_API accel_status accel_memory_alloc(accel_stream *stream, size_t size,
                                           const accel_memory_options *options, void **out_pointer);
 
-/* accel_memory_free: gives the memory back in the order of its streams. NULL is OK. Never blocks and
- * may be called on any thread, in callbacks too. In a forked child memory of a backend that did not
- * survive the fork is a quiet no-op.
+/* accel_memory_free (question): gives the memory back in the order of its streams. NULL is OK. Never blocks, but
+ * for the setting `guard`, and may be called on any thread, in callbacks too. In a forked child a quiet no-op
+ * for all memory that it inherited.
  * Errors: INVALID_ARGUMENT for a pointer that is not the start of a live allocation (freed twice,
- * foreign, inside a block): nothing changes then. */
+ * foreign, inside a block): nothing changes then. CORRUPTED, with `guard` alone: something was written beside
+ * the memory, which is freed all the same. */
 ACCEL_API accel_status accel_memory_free(void *pointer);
 
 /* accel_record_stream (use): tells that `stream` uses the memory, so that a free waits for it too. The

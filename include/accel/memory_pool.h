@@ -86,7 +86,7 @@ ACCEL_API accel_status accel_memory_pool_get_use_count(const accel_memory_pool *
 
 /* accel_memory_pool_trim (question): gives cached segments of the pool back, those whose streams have
  * passed; out_size (may be NULL) gets the bytes. Nothing of a pool that a graph has: its replays use that
- * memory. Never waits. Errors: INVALID_ARGUMENT, FORKED. */
+ * memory. Never waits. Any thread. Errors: INVALID_ARGUMENT, IN_CALLBACK, FORKED. */
 ACCEL_API accel_status accel_memory_pool_trim(accel_memory_pool *pool, size_t *out_size);
 
 /* A scope: while it is open, the calling thread's allocations on the pool's device come from the pool.

@@ -389,7 +389,9 @@ accel_status accel_memory_pool_trim(accel_memory_pool *pool, size_t *out_size)
 {
     if (out_size != NULL)
         *out_size = 0;
-    const accel_status status = accel__pool_check(pool, __func__);
+    accel_status status = accel__check_callback(__func__);
+    if (status == ACCEL_OK)
+        status = accel__pool_check(pool, __func__);
     if (status != ACCEL_OK)
         return status;
     if (accel__backend_is_forked(pool->device->backend))

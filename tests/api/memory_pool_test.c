@@ -34,6 +34,35 @@ static accel_pointer_information ask(const void *pointer)
     return information;
 }
 
+/* ---- in callbacks ---- */
+
+typedef struct trim {
+    accel_memory_pool *pool;
+    accel_status status;
+} trim;
+
+static void trim_inside(accel_stream *stream, accel_status status, void *user)
+{
+    trim *of = user;
+    (void)stream, (void)status;
+    of->status = accel_memory_pool_trim(of->pool, NULL);
+}
+
+/* A driver cannot take memory back then. */
+static void test_in_callback(void **state)
+{
+    (void)state;
+    trim inside = {plain_pool(), ACCEL_OK};
+    size_t size = 0;
+    OK(accel_memory_free(take_from(inside.pool, NULL, 5 * MIB)));
+    OK(accel_stream_add_callback(NULL, trim_inside, &inside));
+    OK(accel_synchronize(device));
+    assert_int_equal(inside.status, ACCEL_ERROR_IN_CALLBACK);
+    OK(accel_memory_pool_trim(inside.pool, &size));
+    assert_true(size >= 5 * MIB);
+    OK(accel_memory_pool_release(inside.pool));
+}
+
 /* ---- which pool ---- */
 
 static void test_pool_of_options(void **state)
@@ -396,6 +425,7 @@ int main(void)
 {
     test_environment(2);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_in_callback),
         cmocka_unit_test(test_pool_of_options),
         cmocka_unit_test(test_scope),
         cmocka_unit_test(test_source),
