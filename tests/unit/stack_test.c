@@ -112,6 +112,63 @@ static void test_tables_find_what_backtrace_finds(void **state)
     check_same(4);
 }
 
+/* ---- ways that change from one catch to the next, most of them a little ---- */
+
+static uint32_t drawn = 1;
+static int choices[64];
+
+__attribute__((noinline)) static void wander(int depth);
+
+__attribute__((noinline)) static void wander_aligned(int depth)
+{
+    _Alignas(64) char bytes[64];
+    memset(bytes, depth, sizeof bytes);
+    wander(depth - 1);
+    sink += bytes[5] + (int)((uintptr_t)bytes % 64);
+}
+
+__attribute__((noinline)) static void wander_variable(int depth, size_t size)
+{
+    char bytes[size];
+    memset(bytes, depth, size);
+    wander(depth - 1);
+    sink += bytes[size - 1];
+}
+
+static void wander(int depth)
+{
+    if (depth <= 0) {
+        catch_both();
+        check_same(2);
+        catch_both(); /* another place in the same frame */
+        check_same(2);
+    } else if (choices[depth] % 4 == 0) {
+        wander_aligned(depth);
+    } else if (choices[depth] % 4 == 1) {
+        wander_variable(depth, (size_t)choices[depth] % 200 + 1);
+    } else if (choices[depth] % 4 == 2) {
+        wander(depth - 1);
+    } else {
+        wander(depth - 2);
+    }
+    sink++;
+}
+
+static void test_ways_may_change(void **state)
+{
+    (void)state;
+    accel__stack_prepare(ACCEL__UNWINDER_TABLES);
+    for (int i = 0; i < 3000; i++) {
+        for (int changes = 0; changes < 3; changes++) {
+            drawn = drawn * 1664525u + 1013904223u;
+            choices[drawn >> 26] = (int)(drawn >> 8 & 0xffff);
+        }
+        wander((int)(drawn >> 20) % 40);
+        if (i % 500 == 0) /* the tables are read anew */
+            accel__stack_prepare(ACCEL__UNWINDER_TABLES);
+    }
+}
+
 static void *catch_on_thread(void *user)
 {
     recurse(*(int *)user);
@@ -318,6 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables_find_what_backtrace_finds),
+        cmocka_unit_test(test_ways_may_change),
         cmocka_unit_test(test_each_thread_has_its_stack),
         cmocka_unit_test(test_a_handler_on_its_own_stack_harms_nothing),
         cmocka_unit_test(test_a_handler_on_the_same_stack_is_the_end),
