@@ -291,7 +291,7 @@ static void test_memory_of_a_graph_stays(void **state)
     for (int program_first = 0; program_first < 2; program_first++) {
         attached = NULL;
         in_capture(attach, take_captured);
-        OK(attached->prologue(attached, stream));
+        assert_null(attached->prologue); /* a replay has nothing to queue for it */
         if (program_first == 0)
             attached->release(attached);
         EXPECT(pinned_give(captured_memory), ACCEL_OK);
