@@ -125,7 +125,8 @@ typedef struct accel_memory_wrap_options {
  * it is unknown, and `release` is called when nothing of accel uses it any more. The driver must know the
  * memory by itself: of the same context, or host memory for cpu. `options` may be NULL.
  * Errors: INVALID_ARGUMENT (NULL, size 0 or wrapping around, kind, overlap with memory that accel knows),
- * MISMATCH (stream of another device), NOT_FOUND, OUT_OF_RANGE, OUT_OF_HOST_MEMORY. Any thread. */
+ * MISMATCH (stream of another device), NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL, UNAVAILABLE, OUT_OF_HOST_MEMORY.
+ * Any thread. Fork: a child knows inherited memory still; nothing is called when it frees that. */
 ACCEL_API accel_status accel_memory_wrap(accel_device device, void *pointer, size_t size,
                                          const accel_memory_wrap_options *options);
 
