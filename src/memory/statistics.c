@@ -9,7 +9,7 @@
 #include "platform/spin.h"
 
 /* How far a shard's announcement may lie above what it has. */
-static const int64_t windows[ACCEL__AMOUNTS] = {32, 1024 * 1024, 1024 * 1024};
+static const int64_t windows[ACCEL__AMOUNTS] = {32, INT64_C(1) << 20, INT64_C(1) << 20};
 
 /* Each amount is measured twice: of blocks that are handed out, and with those that wait for streams. */
 enum { HANDED_OUT = 0, ACTIVE = 1, MEASURES = 2 };
