@@ -62,6 +62,5 @@ void accel__note_unmapped(const accel__segment *segment, uintptr_t begin, size_t
 void accel__note_splits(const accel__heap *heap, accel__block_kind kind, int64_t count,
                         int64_t bytes)
 {
-    if (heap->statistics != NULL)
-        accel__statistics_splits(heap->statistics, kind, count, bytes);
+    accel__statistics_splits(heap->statistics, kind, count, bytes);
 }

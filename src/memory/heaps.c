@@ -42,6 +42,9 @@ static void set_options(accel__heap *heap, const accel__heap_options *options)
 
 static accel__heap *make(accel__device_memory *memory, const accel__heap_options *options)
 {
+    accel__statistics *statistics = accel__statistics_of(memory->device);
+    if (statistics == NULL) /* what is not counted at its beginning must not be at its end */
+        return NULL;
     accel__heap *heap = options->pool != NULL ? find_gone(memory) : NULL;
     const bool is_new = heap == NULL;
     if (is_new)
@@ -54,7 +57,7 @@ static accel__heap *make(accel__device_memory *memory, const accel__heap_options
     }
     if (is_new) {
         heap->device = memory->device;
-        heap->statistics = accel__statistics_of(memory->device);
+        heap->statistics = statistics;
     }
     set_options(heap, options);
     atomic_store_explicit(&heap->generation, accel__generation(), memory_order_release);

@@ -98,7 +98,7 @@ struct accel__heap {
     _Atomic(accel__lane *) lanes; /* walked without the lock; made under it */
     accel__heap_kind kinds[2];
     accel__block_store blocks;
-    struct accel__statistics *statistics; /* of the device */
+    struct accel__statistics *statistics; /* of the device: there are some before there is a heap */
     uint64_t searches;
     uint64_t looks;          /* at it, in the invariants preset */
     uint64_t segment_number; /* the newest segment's */

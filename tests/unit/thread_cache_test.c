@@ -1,9 +1,10 @@
 /* thread_cache_test.c: what threads keep at hand on a system without a barrier for its processors, and what
- * figures say of blocks whose settings change while they live. */
+ * figures say of blocks whose settings change while they live, or that were had while host memory was short. */
 #include "unit/heap_support.h"
 
 #include <accel/memory_stats.h>
 
+#include "base/allocate.h"
 #include "memory/cache.h"
 
 static accel_backend fixed;
@@ -53,6 +54,66 @@ static void test_oversize_under_other_settings(void **state)
     heap_close(&on);
 }
 
+/* ---- figures of a device whose first allocations meet failures ---- */
+
+static _Atomic(unsigned) requests_left; /* until the one that fails; 0: none does */
+
+static bool fails_now(void)
+{
+    unsigned left = requests_left;
+    while (left != 0 && !atomic_compare_exchange_weak(&requests_left, &left, left - 1))
+        continue;
+    return left == 1;
+}
+
+/* False: no request of host memory was left to fail. */
+static bool count_with_failure(accel_device device, unsigned request)
+{
+    accel_stream *stream = NULL;
+    void *memory[2] = {NULL};
+    accel_memory_statistics figures = {.struct_size = sizeof figures};
+    OK(accel_stream_create(device, NULL, &stream));
+    requests_left = request;
+    (void)accel_memory_alloc(stream, 3000, NULL, &memory[0]);
+    (void)accel_memory_alloc(stream, 3 * MIB, NULL, &memory[1]);
+    const bool is_met = requests_left == 0;
+    requests_left = 0;
+    OK(accel_memory_stats(device, &figures));
+    assert_int_equal(figures.allocation[0].current, (memory[0] != NULL) + (memory[1] != NULL));
+    if (memory[0] != NULL && memory[1] != NULL)
+        assert_int_equal(figures.reserved_bytes[0].current,
+                         figures.allocated_bytes[0].current +
+                             figures.inactive_split_bytes[0].current);
+    OK(accel_memory_free(memory[0]));
+    OK(accel_memory_free(memory[1]));
+    accel_stream_release(stream);
+    OK(accel_empty_cache());
+    OK(accel_memory_stats(device, &figures));
+    for (int pool = 0; pool < 3; pool++) {
+        assert_int_equal(figures.allocation[pool].current, 0);
+        assert_int_equal(figures.allocated_bytes[pool].current, 0);
+        assert_int_equal(figures.requested_bytes[pool].current, 0);
+        assert_int_equal(figures.segment[pool].current, 0);
+        assert_int_equal(figures.reserved_bytes[pool].current, 0);
+        assert_int_equal(figures.inactive_split[pool].current, 0);
+        assert_int_equal(figures.inactive_split_bytes[pool].current, 0);
+    }
+    return is_met;
+}
+
+/* What one failure prevents is not counted, and all else is. */
+static void test_figures_where_host_memory_is_short(void **state)
+{
+    (void)state;
+    accel_device device = ACCEL_DEVICE(fixed, 2);
+    unsigned request = 1;
+    accel__allocate_fault = fails_now;
+    while (count_with_failure(device, request++))
+        device.index++;
+    accel__allocate_fault = NULL;
+    assert_true(request > 8);
+}
+
 int main(void)
 {
     ledger.capacity = 1024 * MIB;
@@ -60,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_barrier),
         cmocka_unit_test(test_oversize_under_other_settings),
+        cmocka_unit_test(test_figures_where_host_memory_is_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
