@@ -68,13 +68,15 @@ typedef struct accel__capture_ops {
     /* The graph takes the part over. OUT_OF_HOST_MEMORY and CAPTURE (it is over): it does not. */
     accel_status (*attach)(accel__capture *capture, accel__capture_part *part);
     accel__capture_part *(*find_part)(accel__capture *capture, const void *key);
+    /* The pool for memory that is allocated on its streams, counted; NULL: the usual one, also where the
+     * capture is over. */
+    struct accel_memory_pool *(*hold_pool)(accel__capture *capture);
     void (*destroy)(accel__capture *capture); /* nobody holds it any more */
 } accel__capture_ops;
 
 /* The head of the graph layer's own structure. Constant while it is open, but for what says else. */
 struct accel__capture {
     const accel__capture_ops *ops;
-    struct accel_memory_pool *pool; /* for memory allocated on its streams; NULL: the usual one */
     accel__device *device;
     uint64_t thread;     /* accel__thread_number of the one that began it */
     bool forbids_others; /* waiting for the whole device is refused on any thread, … */

@@ -107,7 +107,6 @@ static accel_status open_on(accel_graph *graph, accel__graph_capture *capture, a
         status = accel__graph_no_memory(graph, function);
     if (status != ACCEL_OK)
         return status;
-    capture->head.pool = capture->plan.pool;
     return accel__capture_open(&capture->head, stream, function);
 }
 
@@ -135,6 +134,14 @@ static accel_status begin(accel_graph *graph, accel_stream *stream, accel_captur
     return status;
 }
 
+/* In a forked child a capture of the parent is none. */
+static bool is_captured(accel_stream *stream)
+{
+    accel__capture *capture = accel__capture_of(stream);
+    accel__capture_release(capture);
+    return capture != NULL;
+}
+
 accel_status accel_graph_capture_begin(accel_graph *graph, accel_stream *stream,
                                        accel_capture_mode mode)
 {
@@ -149,7 +156,7 @@ accel_status accel_graph_capture_begin(accel_graph *graph, accel_stream *stream,
         status = accel__graph_stream(graph, stream, __func__, &stream);
     if (status == ACCEL_OK)
         status = check_begin(graph, stream, __func__);
-    if (status == ACCEL_OK && stream->capture == NULL)
+    if (status == ACCEL_OK && !is_captured(stream))
         status = accel__stream_use(stream, __func__, &native);
     if (status == ACCEL_OK)
         status = begin(graph, stream, mode, __func__);

@@ -337,6 +337,16 @@ static accel__capture_part *on_find_part(accel__capture *head, const void *key)
     return found;
 }
 
+static struct accel_memory_pool *on_hold_pool(accel__capture *head)
+{
+    accel__graph_capture *capture = lock(head);
+    struct accel_memory_pool *pool = capture->is_over ? NULL : capture->plan.pool;
+    if (pool != NULL && accel_memory_pool_retain(pool) != ACCEL_OK)
+        pool = NULL;
+    accel__mutex_unlock(&capture->mutex);
+    return pool;
+}
+
 /* ---- the end of the object ---- */
 
 static void on_destroy(accel__capture *head)
@@ -354,5 +364,6 @@ const accel__capture_ops accel__record_ops = {
     .refuse = on_refuse,
     .attach = on_attach,
     .find_part = on_find_part,
+    .hold_pool = on_hold_pool,
     .destroy = on_destroy,
 };

@@ -55,9 +55,19 @@ static accel_status check_options(accel_memory_options *options, size_t size)
     return check_alignment(options, size);
 }
 
+/* *out_held is counted: another thread may end the capture, and with it the pool, during the call. */
+static accel_memory_pool *pool_of(accel__capture *capture, const accel_stream *stream,
+                                  accel_memory_pool **out_held)
+{
+    if (capture != NULL && capture->ops->hold_pool != NULL)
+        *out_held = capture->ops->hold_pool(capture);
+    return *out_held != NULL ? *out_held : accel__pool_routed(stream->device);
+}
+
 /* Makes the stream ready, and chooses the pool; NULL: the device's default. A stream that captures queues
- * nothing here, so it need not be ready. */
-static accel_status prepare(accel_stream *stream, accel_memory_options *options)
+ * nothing here, so it need not be ready. *out_held (may be NULL) is released behind the call. */
+static accel_status prepare(accel_stream *stream, accel_memory_options *options,
+                            accel_memory_pool **out_held)
 {
     accel_native_stream *native = NULL;
     accel__capture *capture = accel__capture_of(stream);
@@ -65,10 +75,8 @@ static accel_status prepare(accel_stream *stream, accel_memory_options *options)
                                           : accel__stream_use(stream, alloc_function, &native);
     if (options->kind != ACCEL_MEMORY_KIND_DEVICE)
         options->pool = NULL;
-    else if (options->pool == NULL && capture != NULL && capture->pool != NULL)
-        options->pool = capture->pool;
     else if (options->pool == NULL)
-        options->pool = accel__pool_routed(stream->device);
+        options->pool = pool_of(capture, stream, out_held);
     accel__capture_release(capture);
     if (status == ACCEL_OK && options->pool != NULL)
         status = accel__pool_check(options->pool, alloc_function);
@@ -181,19 +189,28 @@ static accel_status alloc_plain(accel_stream *stream, size_t size,
                : alloc_device(stream, size, options, out_pointer);
 }
 
-static accel_status alloc_checked(accel_stream *stream, size_t size, accel_memory_options *options,
-                                  void **out_pointer)
+static accel_status alloc_prepared(accel_stream *stream, size_t size,
+                                   const accel_memory_options *options, void **out_pointer)
 {
-    accel_status status = accel__resolve_stream(stream, alloc_function, &stream);
-    if (status == ACCEL_OK)
-        status = prepare(stream, options);
-    if (status != ACCEL_OK || size == 0)
-        return status;
     atomic_store(&accel__after_synchronize, collect_after_synchronize);
     const accel__config *config = accel__config_get();
     return config->guard || config->poison
                ? accel__debug_alloc(stream, size, options, alloc_plain, out_pointer)
                : alloc_plain(stream, size, options, out_pointer);
+}
+
+static accel_status alloc_checked(accel_stream *stream, size_t size, accel_memory_options *options,
+                                  void **out_pointer)
+{
+    accel_memory_pool *held = NULL;
+    accel_status status = accel__resolve_stream(stream, alloc_function, &stream);
+    if (status == ACCEL_OK)
+        status = prepare(stream, options, &held);
+    if (status == ACCEL_OK && size != 0)
+        status = alloc_prepared(stream, size, options, out_pointer);
+    if (held != NULL)
+        accel_memory_pool_release(held);
+    return status;
 }
 
 /* The lane of a stream for which the thread has a drawer, where nothing but the drawer's list was in the short

@@ -2,6 +2,7 @@
  * threads, one graph replayed by several, updates and resets meanwhile. Ask 17: other threads' work and
  * allocations go on while a capture is open. For ThreadSanitizer above all. */
 #include <pthread.h>
+#include <time.h>
 
 #include "support/check.h"
 #include "support/kernels.h"
@@ -221,6 +222,54 @@ static void test_captures_come_and_go(void **state)
     OK(accel_stream_synchronize(stream));
 }
 
+/* The pool of a capture does not end under an allocation from it by another thread. A call that met the
+ * begin in its middle is refused, and the capture is invalid. */
+static void *allocate_anyway(void *index)
+{
+    (void)index;
+    while (!stop) {
+        const uint32_t zero = 0;
+        void *memory = NULL;
+        accel_status status = accel_memory_alloc(stream, 4096, NULL, &memory);
+        THREAD_CHECK(status == ACCEL_OK || status == ACCEL_ERROR_CAPTURE);
+        if (status == ACCEL_OK)
+            status = accel_fill(memory, &zero, sizeof zero, 4096, stream);
+        THREAD_CHECK(status == ACCEL_OK || status == ACCEL_ERROR_CAPTURE);
+        THREAD_CHECK(accel_memory_free(memory) == ACCEL_OK);
+    }
+    return NULL;
+}
+
+static void capture_and_drop(int round)
+{
+    const struct timespec pause = {.tv_nsec = 1000 * (round % 100)};
+    accel_graph *graph = NULL;
+    OK(accel_graph_create(test_cpu_device(0), NULL, &graph));
+    OK(accel_graph_capture_begin(graph, stream, ACCEL_CAPTURE_MODE_DEFAULT));
+    nanosleep(&pause, NULL);
+    const accel_status ended = round % 2 == 0 ? accel_graph_capture_end(graph, stream) : ACCEL_OK;
+    assert_true(ended == ACCEL_OK || ended == ACCEL_ERROR_CAPTURE);
+    accel_graph_release(graph);
+}
+
+static void test_memory_while_captures_end(void **state)
+{
+    (void)state;
+    pthread_t threads[3];
+    void *results[3] = {0};
+    stop = false;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, allocate_anyway, NULL), 0);
+    for (int i = 0; i < 1000; i++)
+        capture_and_drop(i);
+    stop = true;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_join(threads[i], &results[i]), 0);
+        assert_null(results[i]);
+    }
+    OK(accel_stream_synchronize(stream));
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -246,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_one_graph_replayed_by_several_threads),
         cmocka_unit_test(test_everything_at_once),
         cmocka_unit_test(test_captures_come_and_go),
+        cmocka_unit_test(test_memory_while_captures_end),
     };
     return cmocka_run_group_tests_name("graph_threads", tests, set_up, tear_down);
 }
