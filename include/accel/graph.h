@@ -129,8 +129,9 @@ ACCEL_API accel_status accel_graph_capture_begin(accel_graph *graph, accel_strea
  * goes on. After every other failure it is over, its streams are as before, and the graph is empty:
  * CAPTURE (a call made it invalid: which one, and why; or a stream was not joined), OUT_OF_HOST_MEMORY,
  * and those of accel_graph_instantiate, where that is done here. A capture that recorded nothing is a
- * warning to the log, and a graph whose replay does nothing. Errors, too: INVALID_STATE before
- * accel_graph_capture_begin; IN_CALLBACK; FORKED (the process was forked meanwhile). */
+ * warning to the log, and a graph whose replay does nothing. Errors, too, which leave everything as it is:
+ * INVALID_ARGUMENT; MISMATCH (stream of another device); INVALID_STATE before accel_graph_capture_begin;
+ * IN_CALLBACK; FORKED (the process was forked meanwhile). */
 ACCEL_API accel_status accel_graph_capture_end(accel_graph *graph, accel_stream *stream);
 
 /* A scope for C: torch's `with graph:`. Begins a capture on `stream` (NULL: a new stream for the scope)
@@ -165,14 +166,17 @@ ACCEL_API accel_status accel_graph_instantiate(accel_graph *graph);
 
 /* accel_graph_replay (use): queues the whole graph on `stream` (NULL: the current stream of the graph's
  * device). Instantiates first where that was not done, or nodes were added or updated since. On a stream
- * that captures (another graph), the graph becomes a child node there. Errors: INVALID_STATE (nothing was
- * captured or built; capturing), MISMATCH (stream of another device), IN_CALLBACK, FORKED,
+ * that captures (another graph), the graph becomes a child node there. Errors: INVALID_ARGUMENT,
+ * INVALID_STATE (nothing was captured or built; capturing), MISMATCH (stream of another device),
+ * IN_CALLBACK, FORKED, OUT_OF_RANGE (a generator's offset would not stay below 2^64; as a child, beyond the
+ * limits of a graph), SYSTEM (a generator's seed cannot be drawn), those of accel_graph_instantiate,
  * CAPTURE (it waits for an event that was recorded last in an open capture, which is invalid then),
  * OUT_OF_HOST_MEMORY, the stream's failure. */
 ACCEL_API accel_status accel_graph_replay(accel_graph *graph, accel_stream *stream);
 
 /* accel_graph_pool (question): lends the graph's memory pool, to share it with another graph. Errors:
- * INVALID_STATE before the first successful capture, where the options gave none. */
+ * INVALID_ARGUMENT, IN_CALLBACK, INVALID_STATE before the first successful capture, where the options gave
+ * none. */
 ACCEL_API accel_status accel_graph_pool(accel_graph *graph, accel_memory_pool **out_pool);
 
 /* ---- building node by node ---- */
@@ -267,11 +271,13 @@ typedef struct accel_graph_node_info {
     size_t size;              /* bytes of a copy or fill */
 } accel_graph_node_info;
 
+/* Questions, all of them. Errors of all: INVALID_ARGUMENT (NULL, a released graph, a struct_size) and
+ * IN_CALLBACK. What was to be told is 0 or empty then. */
 ACCEL_API accel_status accel_graph_get_device(const accel_graph *graph, accel_device *out_device);
 ACCEL_API accel_status accel_graph_get_state(accel_graph *graph, accel_graph_state *out_state);
 /* Those of child graphs count as one. While it is capturing: what was captured so far. */
 ACCEL_API accel_status accel_graph_get_node_count(accel_graph *graph, uint32_t *out_count);
-/* OUT_OF_RANGE: no such node. */
+/* OUT_OF_RANGE: no such node. INVALID_STATE while it is capturing; so the next one, too. */
 ACCEL_API accel_status accel_graph_get_node_info(accel_graph *graph, accel_graph_node node,
                                                  accel_graph_node_info *out_info);
 /* Writes at most `capacity` of the node's dependencies; *out_needed (may be NULL) is how many it has. */

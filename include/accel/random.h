@@ -112,7 +112,8 @@ ACCEL_API accel_status accel_set_rng_state_all(const void *states, size_t size);
  * not take), OUT_OF_RANGE (more than the allocation holds; an offset that would not stay below 2^64: no
  * number is used up then), MISMATCH (devices), UNSUPPORTED (float64 where the device has none),
  * NO_COMPILER and BUILD_FAILED (backends without fills of their own, at the first fill of a kind),
- * IN_CALLBACK, CAPTURE, OUT_OF_HOST_MEMORY, FORKED, the stream's failure. Any thread. */
+ * SYSTEM (a default generator's seed cannot be drawn), IN_CALLBACK, CAPTURE, OUT_OF_MEMORY (in a capture),
+ * OUT_OF_HOST_MEMORY, FORKED, the stream's failure. Any thread. */
 
 /* The words themselves. U32, I32; U64, I64: two words each. */
 ACCEL_API accel_status accel_random_raw(void *data, accel_data_type type, size_t count,
