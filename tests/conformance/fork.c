@@ -186,7 +186,59 @@ static void after_use(cf_run *run)
     accel_event_release(inherited.pending);
 }
 
+/* In the child: the stream captures nothing, and captures anew where it can be used at all. That is the
+ * first call on it. */
+static int child_of_a_capture(cf_run *run, accel_stream *stream, unsigned char *memory)
+{
+    accel_graph *graph = NULL;
+    unsigned char back[64] = {0};
+    if (accel_graph_create(run->device, NULL, &graph) != ACCEL_OK)
+        return 61;
+    const accel_status status = accel_graph_capture_begin(graph, stream,
+                                                          ACCEL_CAPTURE_MODE_DEFAULT);
+    if (!run->capability.survives_fork) {
+        accel_graph_release(graph);
+        return status == ACCEL_ERROR_FORKED ? 0 : 62;
+    }
+    if (status != ACCEL_OK || accel_fill(memory, "\x17", 1, 64, stream) != ACCEL_OK ||
+        accel_graph_capture_end(graph, stream) != ACCEL_OK)
+        return 63;
+    if (accel_graph_replay(graph, stream) != ACCEL_OK ||
+        accel_copy(back, memory, 64, stream) != ACCEL_OK ||
+        accel_stream_synchronize(stream) != ACCEL_OK || back[63] != 0x17)
+        return 64;
+    accel_graph_release(graph);
+    return 0;
+}
+
+static void in_a_capture(cf_run *run)
+{
+    unsigned char *memory = NULL;
+    accel_graph *graph = NULL;
+    accel_stream *stream = NULL;
+    char what[400];
+#if SANITIZED_THREADS
+    SKIP("ThreadSanitizer kills a forked child that starts a thread");
+#endif
+    OK(accel_stream_create(run->device, NULL, &stream));
+    OK(accel_memory_alloc(stream, 64, NULL, (void **)&memory));
+    OK(accel_graph_create(run->device, NULL, &graph));
+    OK(accel_graph_capture_begin(graph, stream, ACCEL_CAPTURE_MODE_DEFAULT));
+    fflush(NULL);
+    const pid_t process = fork();
+    CHECK(process >= 0);
+    if (process == 0)
+        _exit(child_of_a_capture(run, stream, memory));
+    if (!ends_well(process, what, sizeof what))
+        cf_fail(run, __FILE__, __LINE__, what);
+    OK(accel_graph_capture_end(graph, stream));
+    accel_graph_release(graph);
+    OK(accel_memory_free(memory));
+    accel_stream_release(stream);
+}
+
 const cf_test cf_fork_tests[] = {
     {"fork/after-use", after_use},
+    {"fork/in-a-capture", in_a_capture},
     {NULL, NULL},
 };
