@@ -300,7 +300,7 @@ static void put_back(accel__block *block)
 
 /* How many blocks go straight to their heap for want of room before the thread's drawers are emptied: what lies
  * there may be of sizes that are not asked for any more, but emptying them takes long. */
-enum { OVERFLOWS = 16 };
+enum { OVERFLOWS = 8 };
 
 /* The drawer for the block; NULL: it has none, or there is no room. */
 static accel__drawer *make_room(accel__cache *cache, accel__block *block)
