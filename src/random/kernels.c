@@ -16,8 +16,8 @@ extern const unsigned char accel__random_fill_text[];
 extern const unsigned long accel__random_fill_text_size;
 
 typedef struct kernel_table {
-    _Atomic(accel_module *) own; /* with all kinds */
-    uint64_t own_elements;       /* valid once `own` is set */
+    _Atomic(accel_module *) own;    /* with all kinds */
+    _Atomic(uint64_t) own_elements; /* valid once `own` is set */
     _Atomic(accel_module *) built[ACCEL_BACKEND_FILL_COUNT];
 } kernel_table;
 
@@ -59,7 +59,8 @@ static accel_status load_own(accel__device *device, kernel_table *table, const c
                              "the backend has %u kinds of random fills, %d are wanted",
                              module->kernel_count, ACCEL_BACKEND_FILL_COUNT);
     if (status == ACCEL_OK) {
-        table->own_elements = elements; /* the same, whoever writes it */
+        atomic_store_explicit(&table->own_elements, elements,
+                              memory_order_relaxed); /* as by others */
         if (atomic_compare_exchange_strong(&table->own, &none, module))
             return ACCEL_OK;
     }
@@ -77,7 +78,7 @@ static accel_status get_own(accel__device *device, kernel_table *table, accel_ba
     }
     accel_module *module = atomic_load_explicit(&table->own, memory_order_acquire);
     out_kernel->kernel = &module->kernels[kind];
-    out_kernel->elements = table->own_elements;
+    out_kernel->elements = atomic_load_explicit(&table->own_elements, memory_order_relaxed);
     out_kernel->block = 1;
     return ACCEL_OK;
 }

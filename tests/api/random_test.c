@@ -245,6 +245,45 @@ static void threads(void **state)
     accel_generator_release(common);
 }
 
+static pthread_barrier_t barrier;
+
+static void *fill_first(void *user)
+{
+    accel_stream *stream = NULL;
+    accel_generator *own = NULL;
+    void *memory = NULL;
+    (void)user;
+    accel_status status = accel_generator_create(test_cpu_device(1), &own);
+    if (status == ACCEL_OK)
+        status = accel_stream_create(test_cpu_device(1), NULL, &stream);
+    if (status == ACCEL_OK)
+        status = accel_memory_alloc(stream, 64, NULL, &memory);
+    pthread_barrier_wait(&barrier);
+    if (status == ACCEL_OK)
+        status = accel_random_normal(memory, ACCEL_DATA_TYPE_F32, 16, own, stream);
+    const accel_status ended = accel_stream_synchronize(stream);
+    accel_memory_free(memory);
+    accel_stream_release(stream);
+    accel_generator_release(own);
+    return status == ACCEL_OK && ended == ACCEL_OK ? NULL : &barrier;
+}
+
+/* A device's first fills, all at once: each thread may make what fills need. For ThreadSanitizer above all. */
+static void first_fills_at_once(void **state)
+{
+    pthread_t running[THREADS];
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&running[i], NULL, fill_first, NULL), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed = NULL;
+        pthread_join(running[i], &failed);
+        assert_null(failed);
+    }
+    pthread_barrier_destroy(&barrier);
+}
+
 /* ---- default generators ---- */
 
 static void one_each(void **state)
@@ -453,6 +492,7 @@ int main(void)
 {
     test_environment(DEVICES);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_fills_at_once),
         cmocka_unit_test(begins_as_documented),
         cmocka_unit_test(seeds),
         cmocka_unit_test(states),
