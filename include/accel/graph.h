@@ -17,7 +17,7 @@
  *
  * Replays of one graph run one behind the other, whatever streams they are on: a replay on another
  * stream than the one before waits for that one, on the device. Different graphs run side by side, unless
- * they are on one stream; graphs that share a pool must not.
+ * they are on one stream, or have random numbers of one child in common; graphs that share a pool must not.
  *
  * Capture. From capture_begin to capture_end these calls on the stream become nodes: accel_kernel_launch,
  * accel_copy, accel_copy_2d, accel_fill, accel_stream_add_callback, accel_event_record,
