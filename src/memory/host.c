@@ -222,8 +222,7 @@ static accel_status share_with_graph(accel__host_block *block, accel_stream *str
     accel__capture *capture = accel__capture_of(stream);
     if (capture == NULL)
         return ACCEL_OK;
-    block->part = (accel__capture_part){
-        .key = block, .release = graph_is_gone};
+    block->part = (accel__capture_part){.key = block, .release = graph_is_gone};
     atomic_fetch_add(&block->owners, 1);
     const accel_status status = accel__capture_attach(capture, &block->part);
     if (status != ACCEL_OK)
