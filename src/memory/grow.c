@@ -100,6 +100,9 @@ static accel_status make_segment(accel__lane *lane, size_t least)
     accel_status status = virtual_of(heap)->granularity(heap->device->native, &unit);
     if (status == ACCEL_OK)
         status = reserve(heap, least + unit, unit, &segment->size, &address);
+    if (status ==
+        ACCEL_ERROR_OUT_OF_MEMORY) /* where addresses are short, fixed segments still do */
+        status = ACCEL_ERROR_UNSUPPORTED;
     if (status == ACCEL_OK) {
         segment->heap = heap;
         segment->kind = ACCEL__BLOCK_LARGE;
@@ -411,16 +414,18 @@ static accel_status try_grow(accel__lane *lane, size_t rounded, size_t alignment
     return status;
 }
 
+/* A new segment is empty, and others who give back what is empty may be faster than its maker. */
+enum { SEGMENTS_TRIED = 4 };
+
 accel_status accel__grow(accel__lane *lane, size_t rounded, size_t alignment, bool bare,
                          bool *out_limit_forbade, accel__block **out_block)
 {
     *out_block = NULL;
     accel_status status = try_grow(lane, rounded, alignment, bare, out_limit_forbade, out_block);
-    if (status != ACCEL_OK || *out_block != NULL)
-        return status;
-    status = make_segment(lane, rounded + alignment);
-    if (status == ACCEL_OK)
-        status = try_grow(lane, rounded, alignment, bare, out_limit_forbade, out_block);
-    /* Where addresses are refused, segments of a fixed size still do. */
+    for (int i = 0; i < SEGMENTS_TRIED && status == ACCEL_OK && *out_block == NULL; i++) {
+        status = make_segment(lane, rounded + alignment);
+        if (status == ACCEL_OK)
+            status = try_grow(lane, rounded, alignment, bare, out_limit_forbade, out_block);
+    }
     return *out_block != NULL || status != ACCEL_OK ? status : ACCEL_ERROR_UNSUPPORTED;
 }

@@ -152,7 +152,7 @@ static accel_status ledger_reserve(accel_native_device *device, size_t size, voi
     (void)device;
     *out_address = NULL;
     pthread_mutex_lock(&mutex);
-    const bool good = !fails();
+    const bool good = !ledger.no_addresses && !fails();
     if (good) {
         entry *made = make(size, PAGE);
         made->pages = calloc(size / PAGE + 1, 1);

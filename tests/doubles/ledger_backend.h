@@ -24,6 +24,7 @@ typedef struct ledger_control {
     void (*_Atomic on_given)(void);
     /* Called before memory is taken back; NULL: nobody. */
     void (*_Atomic on_taken)(uintptr_t begin, size_t size);
+    _Atomic(bool) no_addresses; /* reservations fail */
     _Atomic(unsigned) mistakes; /* calls that no caller may make: what is wrong is printed */
 } ledger_control;
 

@@ -354,6 +354,23 @@ static int set_up(void **state)
     return 0;
 }
 
+/* ---- addresses that the system refuses ---- */
+
+static void test_fixed_segments_where_addresses_are_refused(void **state)
+{
+    (void)state;
+    heap_fixture on;
+    open_growable(&on);
+    ledger.no_addresses = true;
+    accel__block *block = heap_get(on.lane, 5 * MIB);
+    assert_false(block->segment->is_growable);
+    assert_int_equal(ledger.allocations, 1);
+    ledger.no_addresses = false;
+    accel__heap_put(block);
+    heap_check(on.heap);
+    heap_close(&on);
+}
+
 /* ---- structures of blocks ---- */
 
 static accel__heap *emptied;
@@ -389,6 +406,7 @@ static void test_store_used_up_at_the_driver(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fixed_segments_where_addresses_are_refused),
         cmocka_unit_test(test_store_used_up_at_the_driver),
         cmocka_unit_test(test_neighbours_merge),
         cmocka_unit_test(test_small_blocks_lie_in_slabs),
