@@ -5,8 +5,8 @@
 #   driver.sh oclgrind oclgrind.sh ACCEL-CONFORMANCE EXCEPTIONS
 #
 # It is not made for several threads in one queue (its queue is a plain list): those tests are left out.
-# So are the known answers of random numbers, millions of work-items each: it interprets them for minutes,
-# and the other tests of random numbers run the same kernels.
+# So are the known answers of random numbers and those near carries, which it would interpret for minutes
+# (and its clang 14 makes an intrinsic of inlined functions that it does not know): the others draw, too.
 set -eu
 
 suite=$1
@@ -25,7 +25,7 @@ export OCLGRIND_LOG="$work/log"
 export OCLGRIND_CHECK_API=1 OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1
 
 topics=$("$suite" --list | sed 's,/.*,,' | sort -u | grep -v -e '^thread$' -e '^random$' | sed 's,$,/*,')
-random=$("$suite" --list | grep '^random/' | grep -v '^random/known-answers')
+random=$("$suite" --list | grep '^random/' | grep -v -e known-answers -e near-a-carry)
 for tests in $topics $random; do
     "$suite" -d opencl --filter "$tests" --exceptions "$exceptions" || fail "$tests failed"
 done
