@@ -29,20 +29,21 @@ static void push(accel__block_store *store, accel__block *block)
     store->count++;
 }
 
-/* All of the common ones. False: there are none. */
+/* As many of the common ones as a slab has: who took all would have the next heap make new ones, and at its end
+ * there would be more than ever. False: there are none. */
 static bool take_common(accel__block_store *store)
 {
+    size_t count = 0;
     accel__mutex_lock(&common_mutex);
-    accel__block *block = common_generation == accel__generation() ? common : NULL;
-    common = NULL;
-    accel__mutex_unlock(&common_mutex);
-    const bool any = block != NULL;
-    while (block != NULL) {
-        accel__block *next = block->bin_after;
+    if (common_generation != accel__generation())
+        common = NULL;
+    for (; common != NULL && count < SLAB_COUNT; count++) {
+        accel__block *block = common;
+        common = block->bin_after;
         push(store, block);
-        block = next;
     }
-    return any;
+    accel__mutex_unlock(&common_mutex);
+    return count != 0;
 }
 
 static bool add_slab(accel__block_store *store)

@@ -9,6 +9,8 @@
 
 #include <accel/memory_pool.h>
 
+#include "base/allocate.h"
+
 /* ---- a source whose `free` stands still when it is told to ---- */
 
 typedef struct source {
@@ -157,12 +159,39 @@ static void pools_come_and_go(void **state)
     assert_int_equal(ledger.mistakes, 0);
 }
 
+/* ---- structures ---- */
+
+static _Atomic(unsigned) requests;
+
+static bool count_request(void)
+{
+    requests++;
+    return false;
+}
+
+/* Heaps that follow each other, two at a time, use the same structures again and again. */
+static void structures_are_used_again(void **state)
+{
+    (void)state;
+    accel__block_store stores[2] = {0};
+    accel__allocate_fault = count_request;
+    for (int i = 0; i < 50; i++) {
+        for (int k = 0; k < 2; k++)
+            assert_true(accel__block_reserve(&stores[k], 4));
+        for (int k = 0; k < 2; k++)
+            accel__block_store_close(&stores[k]);
+    }
+    accel__allocate_fault = NULL;
+    assert_true(requests <= 2);
+}
+
 int main(void)
 {
     ledger.capacity = 512 * MIB;
     accel_backend fixed = heap_backend(false);
     accel_backend growable = heap_backend(true);
     const struct CMUnitTest tests[] = {
+        {"structures are used again", structures_are_used_again, NULL, NULL, NULL},
         {"released while leaving", released_while_leaving, NULL, NULL, &fixed},
         {"pools come and go, fixed segments", pools_come_and_go, NULL, NULL, &fixed},
         {"pools come and go, growable segments", pools_come_and_go, NULL, NULL, &growable},
