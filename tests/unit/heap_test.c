@@ -394,7 +394,7 @@ static void test_store_used_up_at_the_driver(void **state)
     accel__block *large = heap_get(on.lane, 5 * MIB + 512);
     accel__block *aligned = NULL;
     OK(accel__heap_take_or_grow(on.lane, 2 * MIB, 2 * MIB, 4 * MIB, false, &aligned));
-    ledger.on_given = 0; /* clang takes NULL for no function here */
+    ledger.on_given = (void (*)(void))NULL;
     heap_check(on.heap);
     accel__heap_put(small);
     accel__heap_put(large);
