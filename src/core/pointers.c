@@ -30,7 +30,7 @@ static accel__spin change_lock;
 static _Atomic(uint64_t) changes;
 static size_t count; /* of ranges */
 
-static void lock(void)
+static inline void lock(void)
 {
     accel__spin_lock(&change_lock);
     const uint64_t number = atomic_load_explicit(&changes, memory_order_relaxed);
@@ -38,14 +38,14 @@ static void lock(void)
         atomic_store_explicit(&changes, number + 1, memory_order_release);
 }
 
-static void begin_change(void)
+static inline void begin_change(void)
 {
     lock();
     atomic_store_explicit(&changes, atomic_load_explicit(&changes, memory_order_relaxed) + 1,
                           memory_order_relaxed);
 }
 
-static void end_change(void)
+static inline void end_change(void)
 {
     atomic_store_explicit(&changes, atomic_load_explicit(&changes, memory_order_relaxed) + 1,
                           memory_order_release);
@@ -74,8 +74,6 @@ static void push(const accel__range_table *table, accel__range *range)
 static void make_room(void)
 {
     const accel__range_table *old = table_now();
-    if (count <= old->mask)
-        return;
     const size_t heads = 4 * (old->mask + 1);
     accel__range_table *made = accel__allocate(sizeof *made);
     if (made != NULL)
@@ -168,7 +166,7 @@ static bool clear_bit(word *words, int index)
 }
 
 /* From the summary down: what a bit leads to comes first. */
-static void set_add(word *words, word *summary, int index)
+static inline void set_add(word *words, word *summary, int index)
 {
     if (load(&words[index / WORD]) == 0)
         set_bit(summary, index / WORD);
@@ -176,7 +174,7 @@ static void set_add(word *words, word *summary, int index)
 }
 
 /* True: the set is empty now. */
-static bool set_remove(word *words, word *summary, size_t summary_count, int index)
+static inline bool set_remove(word *words, word *summary, size_t summary_count, int index)
 {
     if (!clear_bit(words, index) || !clear_bit(summary, index / WORD))
         return false;
@@ -240,7 +238,7 @@ static leaf *make_leaf(branch *above, uintptr_t address)
 }
 
 /* False: no memory for a node. */
-static bool mark_cell(uintptr_t begin)
+static inline bool mark_cell(uintptr_t begin)
 {
     branch *above = make_branch(begin);
     leaf *below = above != NULL ? make_leaf(above, begin) : NULL;
@@ -257,7 +255,7 @@ static bool mark_cell(uintptr_t begin)
 #define SET_REMOVE(set, index)                                                                     \
     set_remove((set).words, (set).summary, sizeof(set).summary / sizeof(set).summary[0], index)
 
-static void unmark_cell(uintptr_t begin)
+static inline void unmark_cell(uintptr_t begin)
 {
     branch *above = root.branches[root_index(begin)];
     leaf *below = above != NULL ? atomic_load(&above->leaves[branch_index(begin)]) : NULL;
@@ -294,7 +292,7 @@ static uintptr_t last_cell(uintptr_t address)
 /* ---- changing ---- */
 
 /* The last one that begins in the cell of `cell`, at `address` or before it; NULL: none. */
-static accel__range *last_in_cell(uintptr_t cell, uintptr_t address)
+static inline accel__range *last_in_cell(uintptr_t cell, uintptr_t address)
 {
     const accel__range_table *table = table_now();
     accel__range *best = NULL;
@@ -310,12 +308,12 @@ static accel__range *last_in_cell(uintptr_t cell, uintptr_t address)
 
 static accel_status enter(accel__range *range, uintptr_t begin)
 {
-    const accel__range *there = last_in_cell(begin, begin);
-    if (there != NULL && accel__range_begin(there) == begin)
+    if (accel__pointers_at_once((const void *)begin) != NULL)
         return ACCEL_ERROR_INVALID_ARGUMENT;
     if (!mark_cell(begin))
         return ACCEL_ERROR_OUT_OF_HOST_MEMORY;
-    make_room();
+    if (count > table_now()->mask)
+        make_room();
     push(table_now(), range);
     count++;
     return ACCEL_OK;

@@ -346,10 +346,9 @@ static bool put_at_hand(accel__block *block)
 }
 
 /* The caller has claimed the block: it is PENDING. */
-static void free_claimed(accel__block *block)
+static void free_claimed(accel__block *block, accel__share *share)
 {
     accel__device *device = accel__range_device(&block->range);
-    accel__share *share = share_of(device);
     const bool waits = block->uses != NULL;
     if (accel__history_is_on())
         accel__history_freed(block, !waits);
@@ -370,20 +369,43 @@ static void free_claimed(accel__block *block)
     put_back(block);
 }
 
+/* From LIVE to `state`, where no other thread is first. */
+static bool claim_shared(accel__block *block, accel__range_state state)
+{
+    uint32_t seen = atomic_load_explicit(&block->range.state, memory_order_acquire);
+    return (seen & ACCEL__RANGE_STATES) == ACCEL__RANGE_LIVE &&
+           atomic_compare_exchange_strong_explicit(&block->range.state, &seen, (uint32_t)state,
+                                                   memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* To PENDING: by a locked instruction only where another thread has a cache, which it makes before it frees. */
+static bool claim(accel__block *block, const accel__share *share)
+{
+    accel__cache *cache = accel__cache_mine;
+    if (share == NULL)
+        return claim_shared(block, ACCEL__RANGE_PENDING);
+    accel__cache_enter(cache);
+    const bool is_shared = cache->is_shared;
+    const bool is_mine = !is_shared && accel__range_state_of(&block->range) == ACCEL__RANGE_LIVE;
+    if (is_mine)
+        accel__range_set_state(&block->range, ACCEL__RANGE_PENDING);
+    accel__cache_leave(cache);
+    return is_shared ? claim_shared(block, ACCEL__RANGE_PENDING) : is_mine;
+}
+
 /* INVALID_ARGUMENT without a record: another thread was first. */
 static accel_status free_block(accel__block *block)
 {
-    const bool is_inherited = !accel__generation_is(block->lane->heap->generation);
-    uint32_t seen = atomic_load_explicit(&block->range.state, memory_order_acquire);
-    if (!is_inherited && seen == (ACCEL__RANGE_LIVE | ACCEL__RANGE_AT_HAND) && put_at_hand(block))
+    if (!accel__generation_is(
+            block->lane->heap->generation)) /* nothing of its heap is in order here */
+        return claim_shared(block, ACCEL__RANGE_FREE) ? ACCEL_OK : ACCEL_ERROR_INVALID_ARGUMENT;
+    const uint32_t seen = atomic_load_explicit(&block->range.state, memory_order_acquire);
+    if (seen == (ACCEL__RANGE_LIVE | ACCEL__RANGE_AT_HAND) && put_at_hand(block))
         return ACCEL_OK;
-    seen = atomic_load_explicit(&block->range.state, memory_order_acquire);
-    if ((seen & ACCEL__RANGE_STATES) != ACCEL__RANGE_LIVE ||
-        !atomic_compare_exchange_strong(&block->range.state, &seen,
-                                        is_inherited ? ACCEL__RANGE_FREE : ACCEL__RANGE_PENDING))
+    accel__share *share = share_of(accel__range_device(&block->range));
+    if (!claim(block, share))
         return ACCEL_ERROR_INVALID_ARGUMENT;
-    if (!is_inherited) /* else it stays the parent's: nothing of its heap is in order here */
-        free_claimed(block);
+    free_claimed(block, share);
     return ACCEL_OK;
 }
 

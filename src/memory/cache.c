@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 
 #include "base/allocate.h"
 #include "core/device.h"
@@ -101,7 +102,7 @@ typedef struct chain {
 } chain;
 
 /* Takes the blocks of one list. */
-static size_t empty_list(accel__block **list, chain *all)
+static inline size_t empty_list(accel__block **list, chain *all)
 {
     size_t bytes = 0;
     while (*list != NULL) {
@@ -115,14 +116,28 @@ static size_t empty_list(accel__block **list, chain *all)
     return bytes;
 }
 
+/* The first mark from `from` on that is set, or their number. Most are not: eight are looked at in one. */
+static inline size_t next_filled(const accel__drawer *drawer, size_t from)
+{
+    const size_t count = sizeof drawer->filled;
+    uint64_t eight = 0;
+    while (from + sizeof eight <= count) {
+        memcpy(&eight, &drawer->filled[from], sizeof eight);
+        if (eight != 0)
+            break;
+        from += sizeof eight;
+    }
+    while (from < count && drawer->filled[from] == 0)
+        from++;
+    return from;
+}
+
 /* Takes all blocks out of the drawer: its thread is the caller, inside, or held still. */
 static chain empty_drawer(accel__drawer *drawer)
 {
     chain all = {drawer->lane, NULL};
     size_t bytes = 0;
-    for (size_t i = 0; i < sizeof drawer->filled; i++) {
-        if (drawer->filled[i] == 0)
-            continue;
+    for (size_t i = 0; (i = next_filled(drawer, i)) < sizeof drawer->filled; i++) {
         drawer->filled[i] = 0;
         for (size_t k = 0; k < ACCEL__CACHE_FILLED; k++)
             bytes += empty_list(&drawer->lists[i * ACCEL__CACHE_FILLED + k], &all);

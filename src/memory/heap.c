@@ -27,14 +27,14 @@ static inline void check_heap(accel__heap *heap)
 
 void accel__heap_lock(accel__heap *heap)
 {
-    accel__mutex_lock(&heap->mutex);
+    accel__spin_lock(&heap->spin);
     check_heap(heap);
 }
 
 void accel__heap_unlock(accel__heap *heap)
 {
     check_heap(heap);
-    accel__mutex_unlock(&heap->mutex);
+    accel__spin_unlock(&heap->spin);
 }
 
 /* ---- bins ---- */
@@ -118,10 +118,10 @@ bool accel__heap_enter(accel__block *block, const accel__lane *lane)
 accel__block *accel__heap_cut(accel__block *block, size_t size)
 {
     accel__segment *segment = block->segment;
+    const uintptr_t begin = accel__range_begin(&block->range) + size;
     if (!accel__block_reserve(&segment->heap->blocks, 1))
         return NULL;
     accel__block *rest = accel__block_draw(&segment->heap->blocks);
-    const uintptr_t begin = accel__range_begin(&block->range) + size;
     accel__range_set_begin(&rest->range, begin);
     if (!accel__heap_enter(rest, block->lane)) {
         accel__block_recycle(&segment->heap->blocks, rest);

@@ -12,7 +12,7 @@
 #define ACCEL_MEMORY_SEGMENT_H
 
 #include "memory/bins.h"
-#include "platform/mutex.h"
+#include "platform/spin.h"
 
 struct accel_memory_pool;
 struct accel__statistics;
@@ -94,7 +94,7 @@ struct accel__heap {
     /* Guards everything below and all segments, lanes and free blocks. No call of a driver or of the
      * program is made while it is held. Order: after the mutexes of pools and of the device's memory;
      * before those of the address map, the statistics and the block store. */
-    accel__mutex mutex;
+    accel__spin spin;
     _Atomic(accel__lane *) lanes; /* walked without the lock; made under it */
     accel__heap_kind kinds[2];
     accel__block_store blocks;

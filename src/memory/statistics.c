@@ -71,7 +71,7 @@ accel__statistics *accel__statistics_of(accel__device *device)
 }
 
 /* A child's first look finds its parent's figures, perhaps in the middle of a change. */
-static void lock(accel__statistics *of)
+static inline void lock(accel__statistics *of)
 {
     accel__spin_lock(&of->spin);
     const uint32_t generation = accel__generation();

@@ -1,7 +1,7 @@
-/* spin.h: a lock for sections of a few instructions, which a fork cannot leave locked: the word holds the
- * generation of its owner, and one of another generation counts as unlocked (see mutex.h, which is for everything
- * longer). It takes one locked instruction where a mutex takes two. A zeroed one is unlocked. Not recursive; no
- * call that may wait is made while it is held. */
+/* spin.h: a lock for short sections, which a fork cannot leave locked: the word holds the generation of its owner,
+ * and one of another generation counts as unlocked (see mutex.h, which is for everything longer: it wakes whoever
+ * waits, who here looks again now and then). It takes one locked instruction where a mutex takes two. A zeroed one
+ * is unlocked. Not recursive; no call that may wait is made while it is held. */
 #ifndef ACCEL_PLATFORM_SPIN_H
 #define ACCEL_PLATFORM_SPIN_H
 

@@ -95,9 +95,9 @@ static inline uintptr_t heap_begin(const accel__block *block)
 
 static inline void heap_check(accel__heap *heap)
 {
-    accel__mutex_lock(&heap->mutex);
+    accel__spin_lock(&heap->spin);
     const bool valid = accel__heap_is_valid(heap);
-    accel__mutex_unlock(&heap->mutex);
+    accel__spin_unlock(&heap->spin);
     assert_true(valid);
 }
 

@@ -378,9 +378,9 @@ static accel__heap *emptied;
 /* What other threads may do while one is at the driver: they use up all structures that were in store. */
 static void use_up_store(void)
 {
-    accel__mutex_lock(&emptied->mutex);
+    accel__spin_lock(&emptied->spin);
     emptied->blocks = (accel__block_store){0};
-    accel__mutex_unlock(&emptied->mutex);
+    accel__spin_unlock(&emptied->spin);
 }
 
 static void test_store_used_up_at_the_driver(void **state)
