@@ -276,7 +276,7 @@ void accel__heap_settle(accel__block *block)
 {
     accel__segment *segment = block->segment;
     accel__heap_bin(accel__heap_join(block));
-    if (segment->busy_count == 0 && segment->host != NULL)
+    if (segment->busy_count == 0 && segment->host != NULL && !accel__policy_keeps(segment))
         accel__slab_close(segment);
 }
 

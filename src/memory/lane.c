@@ -365,6 +365,8 @@ static bool retire_one(accel__heap *heap, accel__lane *heir)
     accel__lane *lane = heap->lanes;
     accel__heap_lock(heap);
     for (; lane != NULL; lane = lane->next) {
+        if (is_closing(lane) && lane->busy_count != 0 && heap->options.pool != NULL)
+            accel__slabs_close(heap); /* it may have the one that is kept */
         if (is_closing(lane) && lane->busy_count == 0)
             refresh(lane);
         stream = retire(lane, heir);
@@ -426,7 +428,10 @@ static bool close_lane(accel__heap *heap, accel_stream *stream)
     accel__lane *lane = find(heap, stream);
     if (lane != NULL)
         lane->is_closing = true;
+    if (lane != NULL && heap->options.pool != NULL)
+        accel__slabs_close(heap); /* it may have the one that is kept */
     const bool is_busy = lane != NULL && lane->busy_count != 0;
+    accel__heap_tell_splits(heap);
     accel__heap_unlock(heap);
     return is_busy;
 }

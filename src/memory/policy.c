@@ -46,6 +46,16 @@ bool accel__policy_splits(const accel__heap *heap, const accel__segment *segment
     return rest > LARGE_REST && rounded < accel__config_get()->max_split_size;
 }
 
+/* A pool's blocks go by no thread's drawer, so a program that has one small block at a time would make a slab for
+ * each. The last one stays; not in fixed segments, whose free parts statistics tell. */
+bool accel__policy_keeps(const accel__segment *slab)
+{
+    const accel__block *only = slab->first;
+    return slab->heap->options.pool != NULL && slab->previous == NULL && slab->next == NULL &&
+           slab->host->segment->is_growable && only->after == NULL && !only->lane->is_closing &&
+           !slab->host->lane->is_closing;
+}
+
 size_t accel__policy_segment_bare(size_t rounded)
 {
     return to_pages(rounded);

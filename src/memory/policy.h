@@ -19,6 +19,9 @@ bool accel__policy_accepts(const accel__segment *segment, size_t rounded, size_t
 bool accel__policy_splits(const accel__heap *heap, const accel__segment *segment, size_t rounded,
                           size_t size);
 
+/* Whether a slab stays though no block of it is handed out; accel__slabs_close closes it all the same. */
+bool accel__policy_keeps(const accel__segment *slab);
+
 /* The size of a new fixed segment for a request: the wanted one. The least is `rounded` itself. */
 size_t accel__policy_segment(const accel__heap *heap, size_t rounded, bool is_slab);
 

@@ -65,6 +65,45 @@ static void test_in_callback(void **state)
 
 /* ---- which pool ---- */
 
+static size_t reserved(void)
+{
+    size_t size = 0;
+    OK(accel_memory_reserved(device, &size));
+    return size;
+}
+
+/* What a pool keeps for its next small block is in the way of no large one, of no stream's end, and of no trim. */
+static void test_small_blocks_one_at_a_time(void **state)
+{
+    (void)state;
+    accel_memory_pool *pool = plain_pool();
+    const size_t before = reserved();
+    accel_stream *stream = NULL;
+    OK(accel_stream_create(device, NULL, &stream));
+    OK(accel_memory_free(take_from(pool, stream, 6 * MIB)));
+    const size_t most = reserved();
+    void *small = take_from(pool, stream, 4096);
+    OK(accel_memory_free(small));
+    for (int i = 0; i < 100; i++) {
+        void *again = take_from(pool, stream, 4096);
+        assert_ptr_equal(again, small);
+        OK(accel_memory_free(again));
+    }
+    OK(accel_memory_free(take_from(pool, stream, 6 * MIB)));
+    assert_int_equal(reserved(), most);
+    OK(accel_memory_free(take_from(pool, stream, 4096)));
+    OK(accel_stream_synchronize(stream));
+    accel_stream_release(stream);
+    OK(accel_memory_free(take_from(pool, NULL, 6 * MIB)));
+    assert_int_equal(reserved(), most);
+    OK(accel_memory_free(take_from(pool, NULL, 4096)));
+    size_t size = 0;
+    OK(accel_memory_pool_trim(pool, &size));
+    assert_int_equal(size, most - before);
+    assert_int_equal(reserved(), before);
+    OK(accel_memory_pool_release(pool));
+}
+
 static void test_pool_of_options(void **state)
 {
     (void)state;
@@ -426,6 +465,7 @@ int main(void)
     test_environment(2);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_callback),
+        cmocka_unit_test(test_small_blocks_one_at_a_time),
         cmocka_unit_test(test_pool_of_options),
         cmocka_unit_test(test_scope),
         cmocka_unit_test(test_source),
