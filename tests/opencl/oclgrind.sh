@@ -39,7 +39,7 @@ if command -v oclgrind > /dev/null 2>&1; then
     grep -q '^pass  opencl:0' "$work/out" || fail "preloaded, it was not found"
 fi
 
-# Writes one element behind its array, which must be all of its buffer for that: no caching.
+# Writes one element behind its array, which must be all of its buffer for that: a block of 512 bytes, and no caching.
 cat > "$work/overrun.cl" << 'END'
 __kernel void overrun(__global uint *data)
 {
@@ -47,5 +47,5 @@ __kernel void overrun(__global uint *data)
 }
 END
 rm -f "$work/log"
-ACCEL_ALLOC_CONF=caching:False "$ACCEL" run "$work/overrun.cl" -d opencl:0 -g 16 -l 16 "out:$work/out.npy:u32[16]" || true
+ACCEL_ALLOC_CONF=caching:False "$ACCEL" run "$work/overrun.cl" -d opencl:0 -g 128 -l 16 "out:$work/out.npy:u32[128]" || true
 grep -q "Invalid write of size 4" "$work/log" || fail "oclgrind did not find the planted overrun"
