@@ -22,13 +22,6 @@ static slab *slabs;
 static accel__block *common; /* linked by bin_after */
 static uint32_t common_generation;
 
-static void push(accel__block_store *store, accel__block *block)
-{
-    block->bin_after = store->spare;
-    store->spare = block;
-    store->count++;
-}
-
 /* As many of the common ones as a slab has: who took all would have the next heap make new ones, and at its end
  * there would be more than ever. False: there are none. */
 static bool take_common(accel__block_store *store)
@@ -40,7 +33,7 @@ static bool take_common(accel__block_store *store)
     for (; common != NULL && count < SLAB_COUNT; count++) {
         accel__block *block = common;
         common = block->bin_after;
-        push(store, block);
+        accel__block_recycle(store, block);
     }
     accel__mutex_unlock(&common_mutex);
     return count != 0;
@@ -56,7 +49,7 @@ static bool add_slab(accel__block_store *store)
     slabs = made;
     accel__mutex_unlock(&common_mutex);
     for (size_t i = SLAB_COUNT; i-- > 0;)
-        push(store, &made->blocks[i]);
+        accel__block_recycle(store, &made->blocks[i]);
     return true;
 }
 
@@ -66,24 +59,6 @@ bool accel__block_reserve_slow(accel__block_store *store, size_t count)
         if (!take_common(store) && !add_slab(store))
             return false;
     return true;
-}
-
-accel__block *accel__block_draw(accel__block_store *store)
-{
-    accel__block *block = store->spare;
-    store->spare = block->bin_after;
-    store->count--;
-    block->before = block->after = block->bin_before = block->bin_after = NULL;
-    block->uses = NULL;
-    block->slab = NULL;
-    block->history = 0;
-    block->is_free = block->is_mapped = block->is_claimed = false;
-    return block;
-}
-
-void accel__block_recycle(accel__block_store *store, accel__block *block)
-{
-    push(store, block);
 }
 
 void accel__block_store_close(accel__block_store *store)

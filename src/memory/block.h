@@ -74,10 +74,26 @@ static inline bool accel__block_reserve(accel__block_store *store, size_t count)
 }
 
 /* One of those, zeroed but for what readers of the map may still look at. */
-accel__block *accel__block_draw(accel__block_store *store);
+static inline accel__block *accel__block_draw(accel__block_store *store)
+{
+    accel__block *block = store->spare;
+    store->spare = block->bin_after;
+    store->count--;
+    block->before = block->after = block->bin_before = block->bin_after = NULL;
+    block->uses = NULL;
+    block->slab = NULL;
+    atomic_store_explicit(&block->history, 0, memory_order_relaxed);
+    block->is_free = block->is_mapped = block->is_claimed = false;
+    return block;
+}
 
 /* Back to the store. It is in no map and no list. */
-void accel__block_recycle(accel__block_store *store, accel__block *block);
+static inline void accel__block_recycle(accel__block_store *store, accel__block *block)
+{
+    block->bin_after = store->spare;
+    store->spare = block;
+    store->count++;
+}
 
 /* All spare blocks to the process's common store: the heap ends. */
 void accel__block_store_close(accel__block_store *store);

@@ -25,12 +25,20 @@ typedef struct miss {
 
 /* ---- what is there ---- */
 
+static inline accel__block *search_bins(accel__lane *lane, size_t rounded, size_t alignment,
+                                        bool dedicated)
+{
+    accel__heap *heap = lane->heap;
+    accel__heap_lock(heap);
+    accel__block *block = accel__heap_search(lane, rounded, alignment, dedicated);
+    accel__heap_tell_splits(heap);
+    accel__heap_unlock(heap);
+    return block;
+}
+
 static bool search(miss *now)
 {
-    accel__heap_lock(now->heap);
-    now->block = accel__heap_search(now->lane, now->rounded, now->alignment, now->dedicated);
-    accel__heap_tell_splits(now->heap);
-    accel__heap_unlock(now->heap);
+    now->block = search_bins(now->lane, now->rounded, now->alignment, now->dedicated);
     return now->block != NULL;
 }
 
@@ -248,30 +256,35 @@ static accel_status make_good(miss *now)
     return status == ACCEL_ERROR_OUT_OF_MEMORY ? relieve(now) : status;
 }
 
-accel_status accel__heap_take_or_grow(accel__lane *lane, size_t asked, size_t rounded,
-                                      size_t alignment, bool dedicated, accel__block **out_block)
+/* The bins had none, or are not to be looked at. */
+__attribute__((noinline)) static accel_status grow(accel__lane *lane, size_t asked, size_t rounded,
+                                                   size_t alignment, bool dedicated,
+                                                   accel__block **out_block)
 {
-    const bool caching = is_cached(lane->heap);
     miss now = {.lane = lane,
                 .heap = lane->heap,
                 .asked = asked,
                 .rounded = rounded,
                 .alignment = alignment,
                 .dedicated = dedicated};
-    now.is_slab = caching && accel__heap_kind_of(now.heap, rounded, alignment, dedicated) ==
-                                 ACCEL__BLOCK_SMALL;
-    *out_block = NULL;
-    if (!caching || !search(&now)) {
-        accel__error_record before;
-        accel__error_save(&before);
-        const accel_status status = make_good(&now);
-        if (status == ACCEL_ERROR_OUT_OF_MEMORY)
-            return accel__report_out_of_memory(now.heap, asked, rounded, now.wanted,
-                                               now.limit_forbade);
-        if (status != ACCEL_OK)
-            return status;
-        accel__error_restore(&before);
-    }
+    now.is_slab = is_cached(now.heap) && accel__heap_kind_of(now.heap, rounded, alignment,
+                                                             dedicated) == ACCEL__BLOCK_SMALL;
+    accel__error_record before;
+    accel__error_save(&before);
+    const accel_status status = make_good(&now);
+    if (status == ACCEL_ERROR_OUT_OF_MEMORY)
+        return accel__report_out_of_memory(now.heap, asked, rounded, now.wanted, now.limit_forbade);
+    if (status != ACCEL_OK)
+        return status;
+    accel__error_restore(&before);
     *out_block = now.block;
     return ACCEL_OK;
+}
+
+accel_status accel__heap_take_or_grow(accel__lane *lane, size_t asked, size_t rounded,
+                                      size_t alignment, bool dedicated, accel__block **out_block)
+{
+    *out_block = is_cached(lane->heap) ? search_bins(lane, rounded, alignment, dedicated) : NULL;
+    return *out_block != NULL ? ACCEL_OK
+                              : grow(lane, asked, rounded, alignment, dedicated, out_block);
 }
