@@ -203,7 +203,10 @@ static accel_status check_kernel(const accel_kernel *kernel, const accel_launch_
     if (!accel__handle_is_live(kernel, ACCEL__HANDLE_KERNEL))
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
                            "the kernel is NULL or its module was released");
-    return shape != NULL ? ACCEL_OK : accel__fail_null(function, "shape");
+    if (shape != NULL)
+        return ACCEL_OK;
+    accel__fail_null(function, "shape");
+    return ACCEL_ERROR_INVALID_ARGUMENT; /* said here, too, for the analyzer */
 }
 
 static accel_status check_launch(const accel_kernel *kernel, const accel_launch_shape *shape,
