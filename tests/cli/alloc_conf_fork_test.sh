@@ -1,4 +1,4 @@
-# alloc_conf_test.sh: a wrong ACCEL_ALLOC_CONF hinders no question, and is told where memory is needed
+# alloc_conf_fork_test.sh: a wrong ACCEL_ALLOC_CONF hinders no question, and is told where memory is needed
 # (case B70).
 . "$SOURCE_DIR/tests/cli/common.sh"
 
