@@ -85,14 +85,15 @@ __attribute__((noinline)) static accel_status claim_and_keep(accel__cache *cache
 accel_status accel_memory_free(void *pointer)
 {
     accel__cache *cache = accel__cache_mine;
-    accel__block *block = (accel__block *)accel__pointers_at_once(pointer);
-    if (block == NULL)
+    accel__range *range = accel__pointers_at_once(pointer);
+    if (range == NULL)
         goto long_way;
     if (atomic_load_explicit(&cache->pass, memory_order_relaxed) != accel__generation_known())
         goto long_way;
-    if (atomic_load_explicit(&block->range.state, memory_order_acquire) !=
+    if (atomic_load_explicit(&range->state, memory_order_acquire) !=
         (ACCEL__RANGE_LIVE | ACCEL__RANGE_AT_HAND))
         goto long_way;
+    accel__block *block = (accel__block *)range; /* pinned and wrapped memory is never at hand */
     const accel__lane *lane = block->lane;
     accel__drawer *drawer = cache->drawers[lane->place];
     if (drawer->key != lane->key)
