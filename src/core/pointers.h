@@ -23,8 +23,8 @@ typedef enum accel__range_state {
 
 /* Whose a range is: what it is embedded in, and who takes it back. */
 typedef enum accel__range_owner {
-    ACCEL__RANGE_OF_BLOCK = 0,   /* memory/block.h: a piece of a heap's segment */
-    ACCEL__RANGE_OF_HOST = 1,    /* memory/host.h: pinned memory */
+    ACCEL__RANGE_OF_BLOCK = 0,   /* memory/heap/block.h: a piece of a heap's segment */
+    ACCEL__RANGE_OF_HOST = 1,    /* memory/host/host.h: pinned memory */
     ACCEL__RANGE_OF_FOREIGN = 2, /* memory/foreign.h: memory that something else allocated */
     ACCEL__RANGE_OF_GUARD = 3 /* memory/debug.h: what lies between canaries inside of another one */
 } accel__range_owner;

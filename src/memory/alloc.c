@@ -9,10 +9,10 @@
 #include "memory/at_hand.h"
 #include "memory/debug.h"
 #include "memory/foreign.h"
-#include "memory/history.h"
-#include "memory/host.h"
+#include "memory/heap/uses.h"
+#include "memory/history/history.h"
+#include "memory/host/host.h"
 #include "memory/pool.h"
-#include "memory/uses.h"
 
 static const char alloc_function[] = "accel_memory_alloc";
 

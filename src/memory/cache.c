@@ -11,7 +11,7 @@
 
 #include "base/allocate.h"
 #include "core/device.h"
-#include "memory/history.h"
+#include "memory/history/history.h"
 #include "memory/pool.h"
 #include "platform/futex.h"
 

@@ -12,8 +12,8 @@
 #define ACCEL_MEMORY_CACHE_H
 
 #include "memory/config.h"
-#include "memory/heap.h"
-#include "memory/statistics.h"
+#include "memory/heap/heap.h"
+#include "memory/statistics/statistics.h"
 #include "platform/barrier.h"
 
 enum {

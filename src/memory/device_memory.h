@@ -3,7 +3,7 @@
 #ifndef ACCEL_MEMORY_DEVICE_MEMORY_H
 #define ACCEL_MEMORY_DEVICE_MEMORY_H
 
-#include "memory/segment.h"
+#include "memory/heap/segment.h"
 
 typedef struct accel__device_memory {
     accel__device *device;

@@ -10,7 +10,7 @@
 
 #include <accel/memory_pool.h>
 
-#include "memory/heap.h"
+#include "memory/heap/heap.h"
 
 /* All but the atomics and what is said otherwise is constant from its making until it is gone. */
 struct accel_memory_pool {

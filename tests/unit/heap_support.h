@@ -11,7 +11,7 @@
 
 #include "core/device.h"
 #include "core/registry.h"
-#include "memory/heap.h"
+#include "memory/heap/heap.h"
 
 #define MIB ((size_t)1 << 20)
 

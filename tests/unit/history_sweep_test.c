@@ -9,7 +9,7 @@
 #include "support/check.h"
 
 #include "core/device.h"
-#include "memory/history.h"
+#include "memory/history/history.h"
 #include "unit/fault_sweep.h"
 
 enum { BLOCKS = 40, SWEEP_LIMIT = 5000 };

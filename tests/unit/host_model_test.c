@@ -4,7 +4,7 @@
 
 #include "unit/host_support.h"
 
-#include "memory/host_class.h"
+#include "memory/host/host_class.h"
 
 enum { MIB = 1024 * 1024, SLOTS = 200, STREAMS = 3, STEPS = 12000 };
 

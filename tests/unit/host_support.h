@@ -9,7 +9,7 @@
 #include "core/device.h"
 #include "core/pointers.h"
 #include "doubles/mock_backend.h"
-#include "memory/host.h"
+#include "memory/host/host.h"
 #include "support/check.h"
 
 static accel_backend pinned_backend;

@@ -1,9 +1,9 @@
-/* host_test.c: the allocator of pinned memory (memory/host.c): sizes, reuse, what waits for streams and
+/* host_test.c: the allocator of pinned memory (memory/host/host.c): sizes, reuse, what waits for streams and
  * graphs, limits, want of memory, figures. */
 #include "unit/host_support.h"
 
 #include "core/capture.h"
-#include "memory/host_cache.h"
+#include "memory/host/host_cache.h"
 #include "unit/fault_sweep.h"
 
 enum { KIB = 1024, MIB = 1024 * 1024 };

@@ -17,8 +17,8 @@
 #include <accel/memory_history.h>
 
 #include "base/allocate.h"
-#include "memory/stack.h"
-#include "memory/symbols.h"
+#include "memory/history/stack.h"
+#include "memory/history/symbols.h"
 
 enum { MAX = ACCEL_MEMORY_HISTORY_MAX_FRAMES };
 
