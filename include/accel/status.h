@@ -70,7 +70,8 @@ ACCEL_API const char *accel_last_error_message(void);
  * Static string; any thread. */
 ACCEL_API const char *accel_status_name(accel_status status);
 
-/* accel_status_text (question): the short text of a status. Static string; any thread. */
+/* accel_status_text (question): the short text of a status; "unknown status" for another number. Static
+ * string; any thread. */
 ACCEL_API const char *accel_status_text(accel_status status);
 
 ACCEL_END_DECLS
