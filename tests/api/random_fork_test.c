@@ -131,9 +131,10 @@ static accel_status draw_early(accel_device device, void *user)
  * gives its words once. */
 static int draws_before_a_later_seed(void *user)
 {
-    early_draw early[2] = {{0}, {0}};
+    early_draw early[3] = {{0}, {0}, {0}};
     accel_random_reservation after = {.struct_size = sizeof after};
     (void)user;
+    accel_lazy_call(test_cpu(), draw_early, &early[2], NULL); /* from a seed that accel draws */
     accel_manual_seed(8);
     accel_lazy_call(test_cpu(), draw_early, &early[0], NULL);
     accel_manual_seed(7);
@@ -141,6 +142,7 @@ static int draws_before_a_later_seed(void *user)
     accel_manual_seed_all(6);
     CHECK_QUIET(seed_now() == 6);
     CHECK_QUIET(accel_random_reserve(NULL, NULL, 100, &after) == ACCEL_OK);
+    CHECK_QUIET(early[2].words.seed > 8 && early[2].seed_asked == early[2].words.seed);
     CHECK_QUIET(early[0].words.seed == 8 && early[0].words.offset == 0);
     CHECK_QUIET(early[1].words.seed == 7 && early[1].words.offset == 0);
     CHECK_QUIET(early[0].seed_asked == 8 && early[1].seed_asked == 7);
