@@ -7,6 +7,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "platform/spawn.h"
+
 /* open() is variadic: this gives it the table's type. */
 static int open_file(const char *path, int flags, mode_t mode)
 {
@@ -19,7 +21,7 @@ accel__calls accel__platform = {
     .protect = mprotect,
     .advise = madvise,
     .thread_create = pthread_create,
-    .spawn = posix_spawn,
+    .spawn = accel__spawn_start,
     .open = open_file,
     .memory_file = memfd_create,
     .write = write,

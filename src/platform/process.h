@@ -18,8 +18,7 @@ typedef struct accel__process_result {
 /* What a run may take; 0: without limit. */
 typedef struct accel__process_limits {
     uint32_t timeout_ms;
-    /* Of data (RLIMIT_DATA) in each process of the run. Set once the program has started: what it starts
-     * in its very first moment may go without. */
+    /* Of data (RLIMIT_DATA) in each process of the run, from its first instruction on. */
     uint64_t memory_bytes;
 } accel__process_limits;
 
