@@ -2,6 +2,7 @@
 #include "platform/calls.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -9,10 +10,14 @@
 
 #include "platform/spawn.h"
 
-/* open() is variadic: this gives it the table's type. */
+/* open() is variadic: this gives it the table's type. Network file systems are interrupted by signals. */
 static int open_file(const char *path, int flags, mode_t mode)
 {
-    return open(path, flags | O_CLOEXEC, mode);
+    int descriptor;
+    do
+        descriptor = open(path, flags | O_CLOEXEC, mode);
+    while (descriptor < 0 && errno == EINTR);
+    return descriptor;
 }
 
 accel__calls accel__platform = {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -23,6 +24,7 @@
 #include "platform/clock.h"
 #include "platform/pipe.h"
 #include "platform/spawn.h"
+#include "platform/trust.h"
 
 enum { KEPT_SIZE = 4 << 20, ASK_INTERVAL_MS = 10 };
 
@@ -205,45 +207,68 @@ bool accel__process_run(const char *path, char *const arguments[], const char *t
 
 /* ---- finding ---- */
 
-static bool is_program(const char *path)
+/* Where a program is looked for. */
+typedef struct search {
+    char *path; /* where it is, or will be */
+    size_t capacity;
+    char distrust[256]; /* why one that is there is not taken; "": none was */
+} search;
+
+static bool take(search *now)
 {
+    char reason[sizeof now->distrust];
     struct stat about;
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
-           faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0;
+    if (stat(now->path, &about) != 0 || !S_ISREG(about.st_mode) ||
+        faccessat(AT_FDCWD, now->path, X_OK, AT_EACCESS) != 0)
+        return false;
+    if (accel__trust_path(now->path, reason, sizeof reason))
+        return true;
+    if (now->distrust[0] == '\0')
+        memcpy(now->distrust, reason, sizeof reason);
+    return false;
 }
 
 /* directory[0..size) + "/" + name; false where that does not fit. */
-static bool join(const char *directory, size_t size, const char *name, char *buffer,
-                 size_t capacity)
+static bool join(search *now, const char *directory, size_t size, const char *name)
 {
     const size_t name_size = strlen(name);
-    if (size + name_size + 2 > capacity)
+    if (size + name_size + 2 > now->capacity)
         return false;
-    memcpy(buffer, directory, size);
-    buffer[size] = '/';
-    memcpy(buffer + size + 1, name, name_size + 1);
+    memcpy(now->path, directory, size);
+    now->path[size] = '/';
+    memcpy(now->path + size + 1, name, name_size + 1);
     return true;
 }
 
-bool accel__process_find(const char *name, char *buffer, size_t capacity)
+static bool take_absolute(search *now, const char *name)
 {
-    if (strchr(name, '/') != NULL) {
-        const size_t size = strlen(name) + 1;
-        if (name[0] != '/' || size > capacity || !is_program(name))
-            return false;
-        memcpy(buffer, name, size);
-        return true;
-    }
+    const size_t size = strlen(name) + 1;
+    if (name[0] != '/' || size > now->capacity)
+        return false;
+    memcpy(now->path, name, size);
+    return take(now);
+}
+
+static bool take_from_list(search *now, const char *name)
+{
     const char *list = accel__environment_path("PATH");
     const char *directory = list != NULL ? list : safe_path;
     while (name[0] != '\0') {
         const size_t size = strcspn(directory, ":");
-        if (directory[0] == '/' && join(directory, size, name, buffer, capacity) &&
-            is_program(buffer))
+        if (directory[0] == '/' && join(now, directory, size, name) && take(now))
             return true;
         if (directory[size] == '\0')
             break;
         directory += size + 1;
     }
+    return false;
+}
+
+bool accel__process_find(const char *name, char *buffer, size_t capacity)
+{
+    search now = {.path = buffer, .capacity = capacity};
+    if (strchr(name, '/') != NULL ? take_absolute(&now, name) : take_from_list(&now, name))
+        return true;
+    snprintf(buffer, capacity, "%s", now.distrust);
     return false;
 }

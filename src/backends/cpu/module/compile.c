@@ -59,6 +59,7 @@ static const char remedy[] = "install gcc or clang, set ACCEL_CC to a C compiler
 
 typedef struct compiler {
     char path[PATH_MAX];
+    char distrust[256];           /* why one that was found is not run; "": none was */
     char text[1024];              /* the variable, cut into words */
     const char *words[MAX_WORDS]; /* what followed the program's name */
     size_t word_count;
@@ -86,14 +87,23 @@ static const char *cut_words(compiler *found, const char *value)
     return name;
 }
 
+static bool use_name(compiler *found, const char *name)
+{
+    if (accel__process_find(name, found->path, sizeof found->path))
+        return true;
+    if (found->distrust[0] == '\0')
+        snprintf(found->distrust, sizeof found->distrust, "%.255s", found->path);
+    return false;
+}
+
 /* A value that is a program as it stands may have blanks in its path. */
 static bool use_value(compiler *found, const char *value)
 {
     found->word_count = 0;
-    if (accel__process_find(value, found->path, sizeof found->path))
+    if (use_name(found, value))
         return true;
     const char *name = cut_words(found, value);
-    return name != NULL && accel__process_find(name, found->path, sizeof found->path);
+    return name != NULL && use_name(found, name);
 }
 
 /* Looks for the compiler and says nothing. */
@@ -102,13 +112,14 @@ static bool locate(compiler *found)
     static const char *const names[] = {"gcc", "clang", "cc"};
     const char *wanted = accel__environment_path("ACCEL_CC");
     const char *usual = accel__environment_path("CC");
+    found->distrust[0] = '\0';
     if (wanted != NULL)
         return use_value(found, wanted);
     if (usual != NULL && use_value(found, usual))
         return true;
     found->word_count = 0;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (accel__process_find(names[i], found->path, sizeof found->path))
+        if (use_name(found, names[i]))
             return true;
     return false;
 }
@@ -119,16 +130,30 @@ bool accel__cpu_has_compiler(void)
     return locate(&found);
 }
 
+/* What a good search passed over. */
+static void warn_of_others(const compiler *found, const char *usual)
+{
+    if (found->distrust[0] != '\0')
+        accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu", "a compiler is passed over: %s",
+                   found->distrust);
+    else if (usual != NULL && !use_value(&(compiler){0}, usual))
+        accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu", "CC is \"%s\", which is no program: passed over",
+                   usual);
+}
+
 static accel_status find_compiler(compiler *found)
 {
     const char *wanted = accel__environment_path("ACCEL_CC");
-    const char *usual = accel__environment_path("CC");
     if (locate(found)) {
-        if (wanted == NULL && usual != NULL && !use_value(&(compiler){0}, usual))
-            accel__log(ACCEL_LOG_LEVEL_WARNING, "cpu",
-                       "CC is \"%s\", which is no program: passed over", usual);
+        warn_of_others(found, wanted == NULL ? accel__environment_path("CC") : NULL);
         return ACCEL_OK;
     }
+    if (found->distrust[0] != '\0')
+        return accel__fail(
+            ACCEL_ERROR_NO_COMPILER, "cpu", caller,
+            "the compiler is not run, since it may be another user's doing: %s; correct "
+            "that, or let ACCEL_CC name another one (a script of your own may call it)",
+            found->distrust);
     if (wanted != NULL)
         return accel__fail(ACCEL_ERROR_NO_COMPILER, "cpu", caller,
                            "ACCEL_CC is \"%s\", which is neither a program in PATH nor the "
@@ -359,10 +384,11 @@ static accel_status write_source(job *now, const char *text, size_t size)
         code = whole.failed ? ENOMEM : accel__write_file(now->source, 0600, whole.data, whole.size);
     }
     accel__text_release(&whole);
-    return code == 0 ? ACCEL_OK
-                     : accel__fail_errno(code, caller,
-                                         "the kernel's text cannot be written for the compiler "
-                                         "(TMPDIR, else /tmp)");
+    return code == 0
+               ? ACCEL_OK
+               : accel__fail_errno(code, caller,
+                                   "the kernel's text cannot be written for the compiler "
+                                   "(TMPDIR, else /tmp; not where other users may rename it)");
 }
 
 /* Says in the log and in the record how the compiler failed. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "platform/trust.h"
 
 #define PRIME UINT64_C(0x100000001b3)
 
@@ -25,15 +26,16 @@ uint64_t accel__opencl_hash(uint64_t seed, const void *bytes, size_t size)
     return seed;
 }
 
-/* What changes when a file is replaced or written to. */
+/* What changes when a file is replaced or written to, or who may do so. */
 static uint64_t hash_file(uint64_t seed, const char *path)
 {
     struct stat facts;
     if (stat(path, &facts) != 0)
         return accel__opencl_hash(seed, "-", 1);
-    const uint64_t words[] = {(uint64_t)facts.st_dev, (uint64_t)facts.st_ino,
-                              (uint64_t)facts.st_size, (uint64_t)facts.st_mtim.tv_sec,
-                              (uint64_t)facts.st_mtim.tv_nsec};
+    const uint64_t words[] = {
+        (uint64_t)facts.st_dev,          (uint64_t)facts.st_ino,
+        (uint64_t)facts.st_size,         (uint64_t)facts.st_mtim.tv_sec,
+        (uint64_t)facts.st_mtim.tv_nsec, (uint64_t)facts.st_mode << 32 | facts.st_uid};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         seed = (seed ^ words[i] ^ words[i] >> 32) * PRIME;
     return seed;
@@ -78,6 +80,18 @@ static bool find_in_system(const char *library, char *path, size_t capacity)
     return false;
 }
 
+/* Drivers run in this process with all its rights. */
+static void check_trust(accel_backend_driver *driver, const char *path)
+{
+    char reason[200];
+    char detail[256];
+    if (accel__trust_path(path, reason, sizeof reason))
+        return;
+    snprintf(detail, sizeof detail, "not loaded: %s", reason);
+    settle(driver, ACCEL_REASON_LIBRARY_UNUSABLE, detail);
+    driver->key = accel__opencl_hash(driver->key, reason, strlen(reason)); /* until it is mended */
+}
+
 bool accel__opencl_find_library(const char *library, char *path, size_t capacity)
 {
     if (strchr(library, '/') != NULL) {
@@ -104,9 +118,10 @@ void accel__opencl_read_library(const char *library, accel_backend_driver *out_d
         return;
     }
     const bool found = accel__opencl_find_library(library, path, sizeof path);
-    if (found)
+    if (found) {
         out_driver->key = hash_file(out_driver->key, path);
-    else if (strchr(library, '/') != NULL)
+        check_trust(out_driver, path);
+    } else if (strchr(library, '/') != NULL)
         settle(out_driver, ACCEL_REASON_LIBRARY_MISSING, "there is no such file");
     else /* the loader knows more places than we: the helper will tell */
         out_driver->key = hash_file(out_driver->key, "/etc/ld.so.cache");
@@ -197,9 +212,10 @@ bool accel__opencl_read_icd(const char *path, accel_backend_driver *out_driver)
     if (!is_file(path))
         return false;
     const int code = read_file(path, text, &size);
-    if (code == 0)
+    if (code == 0) {
         read_text(text, size, out_driver);
-    else
+        check_trust(out_driver, path);
+    } else
         settle(out_driver, code == EACCES ? ACCEL_REASON_PERMISSION : ACCEL_REASON_LIBRARY_UNUSABLE,
                strerror_r(code, reason, sizeof reason));
     out_driver->key = hash_file(out_driver->key, path);
