@@ -66,7 +66,7 @@ static bool has_passed(const callback *made, accel_status *out_status)
     accel__error_mute();
     *out_status = made->stream->backend->table.event.query(made->event, &done);
     accel__error_unmute();
-    return done || *out_status != ACCEL_OK;
+    return accel__work_is_over(*out_status, done);
 }
 
 static bool stream_is_behind(const callback *list, const callback *made)

@@ -190,10 +190,9 @@ bool accel__stream_is_idle(accel_stream *stream)
     if (stream->native == NULL || accel__backend_is_forked(stream->backend))
         return true;
     accel__error_mute();
-    if (stream->backend->table.stream.query(stream->native, &done) != ACCEL_OK)
-        done = true;
+    const accel_status asked = stream->backend->table.stream.query(stream->native, &done);
     accel__error_unmute();
-    return done && accel__callbacks_pending(stream) == 0;
+    return accel__work_is_over(asked, done) && accel__callbacks_pending(stream) == 0;
 }
 
 /* Takes one abandoned stream that is idle out of the list; NULL where there is none. */

@@ -61,6 +61,13 @@ void accel__stream_init_default(accel_stream *stream, struct accel__device *devi
 /* Whether all work has passed. Any failure of the stream counts as passed. */
 bool accel__stream_is_idle(accel_stream *stream);
 
+/* What a backend's query of a stream or event says of the work before: true where none of it runs any more,
+ * because it has passed or because it failed. A query that could not be asked tells nothing. */
+static inline bool accel__work_is_over(accel_status asked, bool done)
+{
+    return done || (asked != ACCEL_OK && asked != ACCEL_ERROR_CANNOT_TELL);
+}
+
 /* Checks a handle that a caller passed; NULL is an error. */
 accel_status accel__stream_check(const accel_stream *stream, const char *function);
 
