@@ -225,14 +225,14 @@ accel_status accel__launch_check(const accel_kernel *kernel, const accel_launch_
     return status == ACCEL_OK ? check_launch(kernel, shape, args, arg_count, out_empty) : status;
 }
 
-/* Takes over the caller's count of the capture. `arg_count` UINT32_MAX: nothing runs. */
+/* Takes over the caller's count of the capture. */
 static accel_status launch_captured(accel__capture *capture, accel_kernel *kernel,
                                     accel_stream *stream, const accel_launch_shape *shape,
-                                    const accel_kernel_arg *args, uint32_t arg_count)
+                                    const accel_kernel_arg *args, uint32_t arg_count, bool empty)
 {
-    accel_status status = accel__check_callback(function);
-    if (status == ACCEL_OK && arg_count != UINT32_MAX)
-        status = capture->ops->launch(capture, stream, kernel, shape, args, arg_count);
+    const accel_status status = empty ? ACCEL_OK
+                                      : capture->ops->launch(capture, stream, kernel, shape, args,
+                                                             arg_count);
     accel__capture_release(capture);
     return status;
 }
@@ -244,6 +244,7 @@ __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *ke
                                                                 uint32_t arg_count)
 {
     accel_native_stream *native = NULL;
+    accel__capture *capture = NULL;
     bool empty = false;
     accel_status status = check_kernel(kernel, shape);
     if (status == ACCEL_OK)
@@ -252,11 +253,9 @@ __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *ke
         status = check_launch(kernel, shape, args, arg_count, &empty);
     if (status != ACCEL_OK)
         return status;
-    accel__capture *capture = accel__capture_of(stream);
+    status = accel__stream_use(stream, function, &native, &capture);
     if (capture != NULL)
-        return launch_captured(capture, kernel, stream, shape, args,
-                               empty ? UINT32_MAX : arg_count);
-    status = accel__stream_use(stream, function, &native);
+        return launch_captured(capture, kernel, stream, shape, args, arg_count, empty);
     if (status != ACCEL_OK || empty)
         return status;
     return kernel->backend->table.kernel.launch(native, kernel->facts.function, shape, args,

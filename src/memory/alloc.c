@@ -70,9 +70,8 @@ static accel_status prepare(accel_stream *stream, accel_memory_options *options,
                             accel_memory_pool **out_held)
 {
     accel_native_stream *native = NULL;
-    accel__capture *capture = accel__capture_of(stream);
-    accel_status status = capture != NULL ? accel__check_callback(alloc_function)
-                                          : accel__stream_use(stream, alloc_function, &native);
+    accel__capture *capture = NULL;
+    accel_status status = accel__stream_use(stream, alloc_function, &native, &capture);
     if (options->kind != ACCEL_MEMORY_KIND_DEVICE)
         options->pool = NULL;
     else if (options->pool == NULL)
