@@ -207,11 +207,14 @@ static void print_problems(const accel__inventory *inventory)
         const char *what = problem->status == ACCEL_ERROR_CANNOT_TELL ? "cannot tell" : "failed";
         accel__cli_note("%s: %s: %s", problem->id, what, problem->reason);
     }
-    /* An empty list wants to be explained; beside others an absent backend is nothing to tell. */
-    if (inventory->device_count > 0 || inventory->problem_count > 0)
-        return;
+    /* An empty list wants to be explained; beside others an absent backend is nothing to tell, unless a
+     * mistyped variable made it so. */
+    const bool is_empty = inventory->device_count == 0 && inventory->problem_count == 0;
     for (size_t i = 0; i < inventory->backend_count; i++)
-        accel__cli_note("%s: none: %s", inventory->backends[i].name, inventory->backends[i].reason);
+        if (inventory->backends[i].reason != NULL &&
+            (is_empty || inventory->backends[i].has_bad_setting))
+            accel__cli_note("%s: none: %s", inventory->backends[i].name,
+                            inventory->backends[i].reason);
 }
 
 accel__exit accel__command_list(int argc, char **argv)
