@@ -89,8 +89,12 @@ static accel_status choose_stream(accel_stream *given, const side *destination, 
     if ((to_device && to == device) || (from_device && from == device) ||
         (!to_device && !from_device))
         return ACCEL_OK;
+    const accel__device *wanted = to_device ? to : from;
     return accel__fail(ACCEL_ERROR_MISMATCH, device->backend->table.name, function,
-                       "the stream is neither of the source's nor of the destination's device");
+                       "the stream is of device %d of '%s', which has neither source nor "
+                       "destination: the memory is of device %d of '%s'",
+                       device->id.index, device->backend->table.name, wanted->id.index,
+                       wanted->backend->table.name);
 }
 
 static accel_copy_direction direction_of(const side *destination, const side *source)

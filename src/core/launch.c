@@ -46,10 +46,14 @@ static accel_status check_local(const accel_kernel *kernel, uint32_t index,
 {
     const size_t limit = kernel->device->capability.local_memory_size;
     if (arg->size == 0)
-        return fail_argument(kernel, index, "local memory of 0 bytes");
-    if (arg->size > limit || so_far->local > limit - arg->size)
-        return fail_shape(kernel, "the local memory of a block (or more)", arg->size, limit);
-    so_far->local += arg->size;
+        return fail_argument(kernel, index,
+                             "local memory of 0 bytes: give the size of what a block shares");
+    size_t all;
+    if (__builtin_add_overflow(so_far->local, arg->size, &all))
+        all = SIZE_MAX;
+    if (all > limit)
+        return fail_shape(kernel, "the local memory of a block, in bytes,", all, limit);
+    so_far->local = all;
     return ACCEL_OK;
 }
 
@@ -136,8 +140,9 @@ static accel_status check_grid(const accel_kernel *kernel, const uint64_t grid[3
     uint64_t blocks;
     if (__builtin_mul_overflow(grid[0], grid[1], &blocks) ||
         __builtin_mul_overflow(blocks, grid[2], &blocks) || blocks > limits->max_grid_blocks)
-        return fail_shape(kernel, "the number of blocks (or more)", UINT64_MAX,
-                          limits->max_grid_blocks);
+        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
+                           "'%s': the grid has more blocks than the device's limit, %llu",
+                           kernel->facts.name, (unsigned long long)limits->max_grid_blocks);
     return ACCEL_OK;
 }
 

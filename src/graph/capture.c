@@ -76,8 +76,8 @@ static accel_status check_begin(const accel_graph *graph, accel_stream *stream,
                            "graph");
     if (graph->is_captured)
         return accel__fail(ACCEL_ERROR_INVALID_STATE, backend, function,
-                           "the graph has nodes already: reset it, or make another one, to capture "
-                           "anew");
+                           "the graph is captured or built already: reset it, or make another one, "
+                           "to capture anew");
     if (stream->is_default)
         return accel__fail(ACCEL_ERROR_INVALID_STATE, backend, function,
                            "the stream is the device's default stream, which every thread uses: "
