@@ -32,7 +32,8 @@ has_test() {
     case $1 in
     *.c)
         grep -qE "(cmocka_unit_test[a-z_]*|FRESH)\\($2[,)]" "$source/$1" ||
-            [ "$(grep -owF -- "$2" "$source/$1" | wc -l)" -ge 2 ] || grep -qF "\"$2\"" "$source/$1"
+            [ "$(grep -owF -- "$2" "$source/$1" | wc -l)" -ge 2 ] ||
+            { [ "${2#\"}" != "$2" ] && grep -qF -- "$2" "$source/$1"; }
         ;;
     *) grep -qF -- "$2" "$source/$1" ;;
     esac

@@ -26,13 +26,13 @@ row() {
 
 good='`tests/unit/visible_test.c` (`test_grammar`)'
 row "$good"
-row "$good, \`tests/conformance/memory.c\` (\`memory/nothing\`), \`tests/cli/list_test.sh\` (\`an empty list\`)"
+row "$good, \`tests/conformance/memory.c\` (\`\"memory/nothing\"\`), \`tests/cli/list_test.sh\` (\`an empty list\`)"
 row "–" "names no test"
 row '`tests/unit/visible_test.c`' "but no test in it"
 row "$good, \`tests/unit/no_test.c\` (\`test_grammar\`)" "which is not there"
 row '`tests/unit/visible_test.c` (`test_grammar`, `test_nothing`)' "names test_nothing"
 row '`tests/unit/visible_test.c` (`grammar`)' "names grammar"
-row '`tests/conformance/memory.c` (`memory/noth`)' "names memory/noth"
+row '`tests/conformance/memory.c` (`"memory/noth"`)' 'names "memory/noth"'
 row '`tests/cli/list_test.sh` (`no such words`)' "no such words"
 row '`tests/cli/common.sh` (`expect`)' "does not run"
 
