@@ -59,7 +59,7 @@ static accel_status check_options(accel_memory_options *options, size_t size)
 static accel_memory_pool *pool_of(accel__capture *capture, const accel_stream *stream,
                                   accel_memory_pool **out_held)
 {
-    if (capture != NULL && capture->ops->hold_pool != NULL)
+    if (capture != NULL)
         *out_held = capture->ops->hold_pool(capture);
     return *out_held != NULL ? *out_held : accel__pool_routed(stream->device);
 }
@@ -411,7 +411,7 @@ static accel_status free_block(accel__block *block)
 
 static accel_status free_range(accel__range *range)
 {
-    switch (atomic_load_explicit(&range->owner, memory_order_relaxed)) {
+    switch (accel__range_owner_of(range)) {
     case ACCEL__RANGE_OF_BLOCK:
         return free_block((accel__block *)range);
     case ACCEL__RANGE_OF_HOST:
@@ -442,7 +442,7 @@ accel_status accel__free_long(void *pointer)
 
 static accel_status record_plain(accel__range *range, accel_stream *stream, const char *function)
 {
-    switch (atomic_load_explicit(&range->owner, memory_order_relaxed)) {
+    switch (accel__range_owner_of(range)) {
     case ACCEL__RANGE_OF_BLOCK:
         return accel__uses_record((accel__block *)range, stream, function);
     case ACCEL__RANGE_OF_HOST:
@@ -459,7 +459,7 @@ static accel_status record(accel__range *range, accel_stream *stream, const char
 {
     void *inner = NULL;
     accel_status status = ACCEL_OK;
-    if (atomic_load_explicit(&range->owner, memory_order_relaxed) == ACCEL__RANGE_OF_GUARD) {
+    if (accel__range_owner_of(range) == ACCEL__RANGE_OF_GUARD) {
         status = accel__debug_record(range, stream, function, &inner);
         range = status == ACCEL_OK ? accel__pointers_at(inner) : NULL;
     }

@@ -6,11 +6,9 @@
 #include "base/allocate.h"
 #include "base/error.h"
 #include "core/device.h"
-#include "core/device.h"
 #include "core/options.h"
 #include "memory/heap/heap.h"
 #include "memory/host/host.h"
-#include "memory/marks.h"
 #include "memory/marks.h"
 
 /* The memory of the structures stays theirs as long as the process lives: readers of the address map may

@@ -23,7 +23,7 @@ typedef struct whole_stream {
 
 /* ---- failure ---- */
 
-accel_status accel__opencl_stream_failure(accel__opencl_stream *stream, cl_int code)
+static accel_status fail_stream(accel__opencl_stream *stream, cl_int code)
 {
     cl_int none = CL_SUCCESS;
     atomic_compare_exchange_strong(&stream->failure, &none, code);
@@ -39,7 +39,7 @@ accel_status accel__opencl_begin(accel__opencl_stream *stream)
 {
     const cl_int failure = atomic_load_explicit(&stream->failure, memory_order_relaxed);
     if (failure != CL_SUCCESS)
-        return accel__opencl_stream_failure(stream, failure);
+        return fail_stream(stream, failure);
     accel__mutex_lock(&stream->mutex);
     return ACCEL_OK;
 }
@@ -192,7 +192,7 @@ accel_status accel__opencl_stream_query(accel_native_stream *native, bool *out_d
     if (code != CL_SUCCESS)
         return accel__opencl_fail_question(code, function);
     if (state < CL_COMPLETE || stream->failure != CL_SUCCESS)
-        return accel__error_met_by(accel__opencl_stream_failure(stream, state), function);
+        return accel__error_met_by(fail_stream(stream, state), function);
     return ACCEL_OK;
 }
 
@@ -211,7 +211,7 @@ accel_status accel__opencl_stream_synchronize(accel_native_stream *native)
     if (code != CL_SUCCESS)
         return accel__opencl_fail_question(code, function);
     if (state < CL_COMPLETE || stream->failure != CL_SUCCESS)
-        return accel__error_met_by(accel__opencl_stream_failure(stream, state), function);
+        return accel__error_met_by(fail_stream(stream, state), function);
     return ACCEL_OK;
 }
 

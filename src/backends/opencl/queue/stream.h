@@ -40,9 +40,6 @@ accel_status accel__opencl_stream_query(accel_native_stream *stream, bool *out_d
 accel_status accel__opencl_stream_synchronize(accel_native_stream *stream);
 accel_status accel__opencl_stream_handle(accel_native_stream *stream, void **out_handle);
 
-/* Records the failure that sticks to the stream and returns its status. */
-accel_status accel__opencl_stream_failure(accel__opencl_stream *stream, cl_int code);
-
 /* An event's state: CL_COMPLETE, a positive number where it has not passed, or the failure of the work
  * before it. `await` waits until it has passed or failed. What they return is the driver's answer to the
  * question itself: where that is not CL_SUCCESS nothing is known of the work, and `fail_question` records
