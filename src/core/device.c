@@ -6,11 +6,6 @@
 #include "base/error.h"
 #include "core/current.h"
 
-accel_status accel__fail_null(const char *function, const char *what)
-{
-    return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "%s is NULL", what);
-}
-
 accel_status accel__backend_resolve(accel_backend number, const char *function,
                                     accel__backend **out_backend)
 {

@@ -24,8 +24,6 @@ struct accel__device {
 accel_status accel__backend_resolve(accel_backend number, const char *function,
                                     accel__backend **out_backend);
 
-accel_status accel__fail_null(const char *function, const char *what);
-
 /* Resolves the "current" forms and checks the index against the count. */
 accel_status accel__device_resolve(accel_device device, const char *function,
                                    accel__device **out_device);
