@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/out_struct.h"
+#include "base/lent.h"
 
 enum { MESSAGE_SIZE = sizeof((accel__error_record *)0)->message };
 

@@ -3,9 +3,9 @@
 #include <accel/memory.h>
 
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/capture.h"
 #include "core/current.h"
-#include "core/options.h"
 #include "memory/at_hand.h"
 #include "memory/debug.h"
 #include "memory/foreign.h"

@@ -5,8 +5,8 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/device.h"
-#include "core/options.h"
 #include "memory/heap/heap.h"
 #include "memory/host/host.h"
 #include "memory/marks.h"

@@ -9,7 +9,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "memory/cache.h"
 
 /* A structure waits until that many others are gone, too. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/current.h"
-#include "core/options.h"
 #include "random/capture.h"
 #include "random/defaults.h"
 #include "random/kernels.h"

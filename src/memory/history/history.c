@@ -15,7 +15,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "memory/cache.h"
 #include "memory/heap/segment.h"
 #include "memory/history/stack.h"

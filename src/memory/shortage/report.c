@@ -10,8 +10,8 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/device.h"
-#include "core/options.h"
 #include "memory/heap/heap_parts.h"
 #include "memory/history/history.h"
 #include "memory/shortage/pressure.h"
