@@ -151,6 +151,7 @@ accel_status accel_current_device_idx(accel_backend backend, int32_t *out_index)
     return accel_current_device_index(backend, out_index);
 }
 
+/* Makes `device` current, and says which one of its backend was. */
 static accel_status exchange(accel_device device, const char *function, accel_device *out_previous)
 {
     *out_previous = ACCEL_DEVICE(ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE);
@@ -159,29 +160,6 @@ static accel_status exchange(accel_device device, const char *function, accel_de
         return status;
     *out_previous = ACCEL_DEVICE(device.backend, accel__current_index(device.backend));
     make_current(device);
-    return ACCEL_OK;
-}
-
-accel_status accel_exchange_device(accel_device device, accel_device *out_previous)
-{
-    return out_previous != NULL ? exchange(device, __func__, out_previous)
-                                : accel__fail_null(__func__, "out_previous");
-}
-
-accel_status accel_maybe_exchange_device(accel_device device, accel_device *out_previous)
-{
-    if (out_previous == NULL)
-        return accel__fail_null(__func__, "out_previous");
-    *out_previous = ACCEL_DEVICE(ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE);
-    accel__backend *backend = NULL;
-    const accel_status status = accel__backend_resolve(device.backend, __func__, &backend);
-    if (status != ACCEL_OK)
-        return status;
-    *out_previous = ACCEL_DEVICE(backend->number, accel__current_index(backend->number));
-    accel_backend_probe answer;
-    accel__backend_ask(backend, &answer);
-    if (device.index >= 0 && device.index < answer.device_count)
-        make_current(ACCEL_DEVICE(backend->number, device.index));
     return ACCEL_OK;
 }
 
