@@ -79,10 +79,10 @@ static accel_status check_argument(const accel_kernel *kernel, uint32_t index,
                              param->kind == ACCEL_PARAM_KIND_VALUE     ? "a value is wanted"
                              : param->kind == ACCEL_PARAM_KIND_POINTER ? "a pointer is wanted"
                                                                        : "local memory is wanted");
-    if (bytes > ACCEL_KERNEL_ARGS_MAX_SIZE - so_far->bytes)
+    if (bytes > ACCEL_KERNEL_ARGS_SIZE_MAX - so_far->bytes)
         return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
                            "the arguments of '%s' have more than %d bytes in all",
-                           kernel->facts.name, ACCEL_KERNEL_ARGS_MAX_SIZE);
+                           kernel->facts.name, ACCEL_KERNEL_ARGS_SIZE_MAX);
     so_far->bytes += bytes;
     return ACCEL_OK;
 }
@@ -201,7 +201,7 @@ static inline bool are_plain_arguments(const accel_kernel *kernel, const accel_k
             return false;
         bytes += params[i].size | sizeof(void *);
     }
-    return bytes <= ACCEL_KERNEL_ARGS_MAX_SIZE;
+    return bytes <= ACCEL_KERNEL_ARGS_SIZE_MAX;
 }
 
 static accel_status check_kernel(const accel_kernel *kernel, const accel_launch_shape *shape)
