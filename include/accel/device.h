@@ -99,6 +99,17 @@ ACCEL_API accel_status accel_set_device_idx(accel_device device)
 ACCEL_API accel_status accel_current_device_idx(accel_backend backend, int32_t *out_index)
     ACCEL_DEPRECATED("use accel_current_device_index");
 
+/* accel_exchange_device (question): accel_set_device_index, and the backend's previous current device
+ * in *out_previous. A negative index is an error here (OUT_OF_RANGE). Errors: those of
+ * accel_set_device_index. */
+ACCEL_API accel_status accel_exchange_device(accel_device device, accel_device *out_previous);
+
+/* accel_maybe_exchange_device (question): as accel_exchange_device, but never fails for want of a
+ * device: a device that does not exist changes nothing. *out_previous is the index before the call.
+ * Made for putting back what an exchange returned. Errors: INVALID_ARGUMENT, NOT_FOUND; UNAVAILABLE and
+ * CANNOT_TELL for ACCEL_BACKEND_CURRENT. */
+ACCEL_API accel_status accel_maybe_exchange_device(accel_device device, accel_device *out_previous);
+
 /* A scope for C: what was current when it began is current again after its end. Its members are accel's. */
 typedef struct accel_device_scope {
     accel_device previous;
@@ -108,8 +119,7 @@ typedef struct accel_device_scope {
 
 /* accel_device_index_begin (question): torch's `with device_index(i):`. A device without index does
  * nothing, at the begin and at the end. Scopes nest; end them in reverse order.
- * Errors: those of the device (a negative index is OUT_OF_RANGE), and *out_scope is then inactive: ending it
- * is a no-op. */
+ * Errors: as accel_exchange_device, and *out_scope is then inactive (ending it is a no-op). */
 ACCEL_API accel_status accel_device_index_begin(accel_device device, accel_device_scope *out_scope);
 ACCEL_API void accel_device_index_end(accel_device_scope *scope);
 

@@ -163,6 +163,29 @@ static accel_status exchange(accel_device device, const char *function, accel_de
     return ACCEL_OK;
 }
 
+accel_status accel_exchange_device(accel_device device, accel_device *out_previous)
+{
+    return out_previous != NULL ? exchange(device, __func__, out_previous)
+                                : accel__fail_null(__func__, "out_previous");
+}
+
+accel_status accel_maybe_exchange_device(accel_device device, accel_device *out_previous)
+{
+    if (out_previous == NULL)
+        return accel__fail_null(__func__, "out_previous");
+    *out_previous = ACCEL_DEVICE(ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE);
+    accel__backend *backend = NULL;
+    const accel_status status = accel__backend_resolve(device.backend, __func__, &backend);
+    if (status != ACCEL_OK)
+        return status;
+    *out_previous = ACCEL_DEVICE(backend->number, accel__current_index(backend->number));
+    accel_backend_probe answer;
+    accel__backend_ask(backend, &answer);
+    if (device.index >= 0 && device.index < answer.device_count)
+        make_current(ACCEL_DEVICE(backend->number, device.index));
+    return ACCEL_OK;
+}
+
 accel_status accel_device_index_begin(accel_device device, accel_device_scope *out_scope)
 {
     if (out_scope == NULL)

@@ -209,10 +209,9 @@ static void test_negative_index_is_a_no_op_in_set_only(void **state)
         OK(accel_set_device_index(device));
         OK(accel_set_device_index(ACCEL_DEVICE(4242, negatives[i])));
         expect_current(1);
-        accel_device_scope scope;
-        FAILS(accel_device_index_begin(device, &scope), ACCEL_ERROR_OUT_OF_RANGE,
-              "accel_device_index_begin");
-        accel_device_index_end(&scope);
+        accel_device previous;
+        FAILS(accel_exchange_device(device, &previous), ACCEL_ERROR_OUT_OF_RANGE,
+              "accel_exchange_device");
         accel_device_info info = {.struct_size = sizeof info};
         FAILS(accel_device_describe(device, &info), ACCEL_ERROR_OUT_OF_RANGE,
               "accel_device_describe");
@@ -248,6 +247,25 @@ static void test_set_needs_an_index(void **state)
           "accel_set_device_index");
     FAILS(accel_set_device_index(ACCEL_DEVICE(12345, 0)), ACCEL_ERROR_NOT_FOUND,
           "accel_set_device_index");
+    expect_current(0);
+}
+
+static void test_exchange_gives_the_previous(void **state)
+{
+    (void)state;
+    accel_device previous = ACCEL_DEVICE(9, 9);
+    OK(accel_exchange_device(test_cpu_device(1), &previous));
+    assert_int_equal(previous.backend, test_cpu());
+    assert_int_equal(previous.index, 0);
+    expect_current(1);
+    FAILS(accel_exchange_device(test_cpu_device(2), &previous), ACCEL_ERROR_OUT_OF_RANGE,
+          "accel_exchange_device");
+    expect_current(1);
+    OK(accel_maybe_exchange_device(test_cpu_device(99), &previous));
+    assert_int_equal(previous.index, 1);
+    expect_current(1);
+    OK(accel_maybe_exchange_device(test_cpu_device(0), &previous));
+    assert_int_equal(previous.index, 1);
     expect_current(0);
 }
 
@@ -471,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_negative_index_is_a_no_op_in_set_only),
         cmocka_unit_test(test_no_device_beyond_the_count),
         cmocka_unit_test(test_set_needs_an_index),
+        cmocka_unit_test(test_exchange_gives_the_previous),
         cmocka_unit_test(test_current_is_per_thread),
         cmocka_unit_test(test_deprecated_spellings),
         cmocka_unit_test(test_scope_restores),

@@ -25,12 +25,14 @@ static void test_null_outputs(void **state)
 {
     (void)state;
     const accel_device device = test_cpu_device(0);
-    int32_t found = -1;
+    accel_device found;
     INVALID(accel_backend_find, "cpu", NULL);
     INVALID(accel_device_count, test_cpu(), NULL);
     INVALID(accel_is_available, test_cpu(), NULL);
     INVALID(accel_current_accelerator, false, NULL);
     INVALID(accel_current_device_index, test_cpu(), NULL);
+    INVALID(accel_exchange_device, device, NULL);
+    INVALID(accel_maybe_exchange_device, device, NULL);
     INVALID(accel_device_index_begin, device, NULL);
     INVALID(accel_device_parse, "cpu:0", NULL);
     INVALID(accel_device_describe, device, NULL);
@@ -61,8 +63,8 @@ static void test_null_outputs(void **state)
     INVALID(accel_module_get_kernel, kernels.module, "add", NULL);
     INVALID(accel_module_get_kernel_at, kernels.module, 0, NULL);
     INVALID(accel_kernel_get_param, kernels.add, 0, NULL);
-    OK(accel_current_device_index(test_cpu(), &found));
-    assert_int_equal(found, 0);
+    OK(accel_exchange_device(test_cpu_device(0), &found));
+    assert_int_equal(found.index, 0);
 }
 
 static void test_null_objects(void **state)
@@ -146,6 +148,7 @@ static void test_unknown_backends(void **state)
         const accel_device device = ACCEL_DEVICE(backend, 0);
         int32_t count = 7;
         bool yes = true;
+        accel_device previous = ACCEL_DEVICE(7, 7);
         accel_device_scope scope;
         accel_stream *made_stream = JUNK;
         accel_event *made_event = JUNK;
@@ -155,6 +158,9 @@ static void test_unknown_backends(void **state)
         assert_true(count == 0 && !yes);
         NOT_FOUND(accel_current_device_index, backend, &count);
         NOT_FOUND(accel_set_device_index, device);
+        NOT_FOUND(accel_exchange_device, device, &previous);
+        NOT_FOUND(accel_maybe_exchange_device, device, &previous);
+        assert_int_equal(previous.backend, ACCEL_BACKEND_NONE);
         NOT_FOUND(accel_device_index_begin, device, &scope);
         assert_false(scope.active);
         NOT_FOUND(accel_synchronize, device);

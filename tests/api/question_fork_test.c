@@ -55,6 +55,13 @@ static void ask_index(void)
     accel_current_device_index(cpu, &index);
 }
 
+static void exchange(void)
+{
+    accel_device previous;
+    accel_exchange_device(device, &previous);
+    accel_maybe_exchange_device(previous, &previous);
+}
+
 static void device_scope(void)
 {
     accel_device_scope scope;
@@ -194,6 +201,7 @@ static const struct question {
     {"set current accelerator", set_current_accelerator},
     {"set index", set_index},
     {"current index", ask_index},
+    {"exchange", exchange},
     {"device scope", device_scope},
     {"names", names},
     {"describe", describe},

@@ -63,11 +63,14 @@ static void memory_info(cf_run *run)
 static void current_device(cf_run *run)
 {
     int32_t index = -1;
+    accel_device previous;
     accel_device accelerator;
     OK(accel_current_device_index(run->device.backend, &index));
     CHECK(index == run->device.index);
     OK(accel_current_accelerator(true, &accelerator));
     CHECK(accelerator.backend == run->device.backend && accelerator.index == ACCEL_INDEX_NONE);
+    OK(accel_exchange_device(run->device, &previous));
+    CHECK(previous.index == run->device.index);
     OK(accel_set_device_index(ACCEL_DEVICE(run->device.backend, -1)));
     OK(accel_current_device_index(ACCEL_BACKEND_CURRENT, &index));
     CHECK(index == run->device.index);

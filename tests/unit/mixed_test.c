@@ -73,13 +73,12 @@ static void test_each_backend_has_its_own_index(void **state)
     assert_int_equal(current_index(number), 1);
     assert_int_equal(current_index(test_cpu()), 0);
     assert_int_equal(current_index(ACCEL_BACKEND_CURRENT), 1);
-    accel_device_scope scope;
-    OK(accel_device_index_begin(test_cpu_device(0), &scope));
-    assert_int_equal(scope.previous.backend, test_cpu()); /* that backend's previous one */
+    accel_device previous;
+    OK(accel_exchange_device(test_cpu_device(0), &previous));
+    assert_int_equal(previous.backend, test_cpu()); /* that backend's previous one */
     assert_int_equal(current_backend(), test_cpu());
     assert_int_equal(current_index(number), 1);
-    accel_device_index_end(&scope);
-    assert_int_equal(current_backend(), number);
+    OK(accel_set_current_accelerator(number));
     accel_stream *stream = NULL;
     accel_device device;
     OK(accel_current_stream(ACCEL_DEVICE_CURRENT, &stream));
