@@ -14,7 +14,9 @@ static accel_status source_alloc(void *user, accel_device device, size_t size, s
 {
     (void)user;
     (void)device;
-    *out_pointer = size < (size_t)64 << 20 ? aligned_alloc(alignment, size) : NULL;
+    *out_pointer = NULL;
+    if (size < (size_t)64 << 20 && posix_memalign(out_pointer, alignment, size) != 0)
+        *out_pointer = NULL;
     return ACCEL_OK;
 }
 

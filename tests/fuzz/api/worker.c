@@ -290,7 +290,7 @@ int fuzz_work(uint32_t round_count)
         fprintf(stderr, "skipped: %s has no device\n", world.backend_name);
         return 77;
     }
-    if (draw_chance(&thread->draw, 30) && strcmp(world.backend_name, "cpu") != 0)
+    if (strcmp(world.backend_name, "cpu") != 0) /* a thread may make it current */
         add_devices(thread, "cpu");
     accel_get_device_capability(world.devices[0].device, &capability);
     world.survives_fork = capability.survives_fork;
