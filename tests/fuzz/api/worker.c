@@ -111,6 +111,7 @@ static void begin_round(fuzz_thread *thread)
     atomic_store(&world.callbacks_added, 0);
     atomic_store(&world.callbacks_called, 0);
     thread->what = "the begin of a round";
+    fuzz_ignore_races(fuzz_host, sizeof fuzz_host);
     CALL(thread, accel_allocator_set_config, "");
     for (int i = 0; i < world.device_count; i++)
         prepare_device(thread, &world.devices[i]);

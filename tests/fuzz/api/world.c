@@ -26,14 +26,14 @@ void fuzz_ignore_races(void *memory, size_t size)
 
 /* Requests that no machine can meet are asked for; the sanitizers' allocators end the program, unless told. */
 #if defined(__SANITIZE_ADDRESS__)
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
 }
 #elif defined(__SANITIZE_THREAD__)
-const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
 
 const char *__tsan_default_options(void)
 {
