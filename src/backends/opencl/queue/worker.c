@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "backends/opencl/queue/stream.h"
+#include "backends/opencl/driver/await.h"
 #include "base/error.h"
 #include "platform/futex.h"
 #include "platform/mutex.h"
