@@ -207,6 +207,45 @@ static void settings_do_not_change_who_failed(void **state)
     accel_stream_release(failing);
 }
 
+/* The canaries were queued behind what failed: nobody wrote beside the memory. */
+static void a_failed_stream_corrupts_nothing(void **state)
+{
+    (void)state;
+    test_gate gate = {0};
+    accel_stream *failing = NULL;
+    void *memory = NULL;
+    OK(accel_allocator_set_config("guard:True"));
+    OK(accel_stream_create(test_cpu_device(0), NULL, &failing));
+    OK(test_launch_gate(&kernels, failing, &gate));
+    OK(test_launch_fail(&kernels, failing));
+    OK(accel_memory_alloc(failing, 7, NULL, &memory));
+    test_gate_open(&gate);
+    EXPECT(accel_stream_synchronize(failing), ACCEL_ERROR_DEVICE_FAILED);
+    OK(accel_memory_free(memory));
+    OK(accel_allocator_set_config(""));
+    accel_stream_release(failing);
+}
+
+static void ignore(accel_stream *of, accel_status status, void *user)
+{
+    (void)of;
+    (void)status;
+    (void)user;
+}
+
+/* Also where the core's stand-in records an event for it (TEST_MASK). */
+static void a_callback_fails_by_its_own_name(void **state)
+{
+    (void)state;
+    accel_stream *failing = NULL;
+    OK(accel_stream_create(test_cpu_device(0), NULL, &failing));
+    OK(test_launch_fail(&kernels, failing));
+    EXPECT(accel_stream_synchronize(failing), ACCEL_ERROR_DEVICE_FAILED);
+    EXPECT(accel_stream_add_callback(failing, ignore, NULL), ACCEL_ERROR_DEVICE_FAILED);
+    expect_last(ACCEL_ERROR_DEVICE_FAILED, "accel_stream_add_callback");
+    accel_stream_release(failing);
+}
+
 int main(void)
 {
     test_environment(2);
@@ -220,6 +259,8 @@ int main(void)
         cmocka_unit_test(the_want_of_memory_is_what_failed),
         cmocka_unit_test(a_shutdown_tells_of_its_first_failure),
         cmocka_unit_test(settings_do_not_change_who_failed),
+        cmocka_unit_test(a_failed_stream_corrupts_nothing),
+        cmocka_unit_test(a_callback_fails_by_its_own_name),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     accel_stream_release(stream);

@@ -166,6 +166,7 @@ static const uint64_t documented[FUZZ_FUNCTION_COUNT] = {
          INVALID | OTHER | BIT(OUT_OF_MEMORY) | STATE | INSIDE | START | DEVICE | FAILURE),
     SAYS(accel_memory_allocated, DEVICE),
     SAYS(accel_memory_clear_history, NO_STATUS),
+    /* And CORRUPTED, but the fuzzer writes beside no memory. */
     SAYS(accel_memory_free, INVALID),
     SAYS(accel_memory_leaks_log, NO_STATUS),
     SAYS(accel_memory_leaks_visit, INVALID | HOST),
