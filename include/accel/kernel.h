@@ -63,7 +63,8 @@ typedef struct accel_module_options {
  * and ACCEL_ERROR_NO_COMPILER *out_module is a module without kernels that holds the build log, and
  * must be released; on any other failure it is NULL. Compiled kernels are cached on disk
  * (docs/kernel-language.md says where). A source without a kernel is OK, and a module without kernels.
- * Errors: INVALID_ARGUMENT, BUILD_FAILED, NO_COMPILER, OUT_OF_HOST_MEMORY, IO, those of a start. */
+ * Errors: INVALID_ARGUMENT, BUILD_FAILED, NO_COMPILER, UNSUPPORTED (check_barriers elsewhere than on cpu),
+ * OUT_OF_HOST_MEMORY, IO, those of a start. */
 ACCEL_API accel_status accel_module_create_from_source(accel_device device, const char *source,
                                                        size_t size,
                                                        const accel_module_options *options,

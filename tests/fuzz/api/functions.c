@@ -23,7 +23,7 @@
 #define FAILURE BIT(DEVICE_FAILED)
 #define QUEUE (START | DEVICE | INSIDE | FAILURE | BIT(CAPTURE))
 #define NAMED (BIT(NOT_FOUND) | BIT(PERMISSION) | BIT(IO) | BIT(SYSTEM) | HOST)
-#define BUILD (QUEUE | BIT(BUILD_FAILED) | BIT(NO_COMPILER) | BIT(IO))
+#define BUILD (QUEUE | BIT(BUILD_FAILED) | BIT(NO_COMPILER) | BIT(UNSUPPORTED) | BIT(IO))
 #define NODE (INVALID | STATE | RANGE | OTHER | INSIDE | HOST)
 #define SEED (INVALID | BIT(SYSTEM) | BIT(CAPTURE))
 #define SEEDS (DEVICE | SEED | HOST)
@@ -189,7 +189,7 @@ static const uint64_t documented[FUZZ_FUNCTION_COUNT] = {
     SAYS(accel_memory_stats_visit, DEVICE),
     SAYS(accel_memory_wrap, DEVICE | OTHER | HOST),
     SAYS(accel_module_build_log, NO_STATUS),
-    SAYS(accel_module_build_native, BUILD | BIT(UNSUPPORTED)),
+    SAYS(accel_module_build_native, BUILD),
     SAYS(accel_module_create_from_functions, DEVICE | START | BIT(UNSUPPORTED)),
     SAYS(accel_module_create_from_native, BUILD),
     SAYS(accel_module_create_from_source, BUILD),
