@@ -41,9 +41,10 @@ static int leave_things(void)
     CHECK_QUIET(accel_memory_pool_create(task_device, NULL, &inherited.pool) == ACCEL_OK);
     CHECK_QUIET(accel_generator_create(task_device, &inherited.generator) == ACCEL_OK);
     CHECK_QUIET(accel_graph_create(task_device, NULL, &inherited.graph) == ACCEL_OK);
-    CHECK_QUIET(accel_memory_alloc(inherited.stream, WORDS * 4, NULL, (void **)&inherited.memory) ==
+    CHECK_QUIET(accel_memory_alloc(inherited.stream, sizeof(uint32_t[WORDS]), NULL,
+                                   (void **)&inherited.memory) == ACCEL_OK);
+    CHECK_QUIET(accel_fill(inherited.memory, &word, 4, sizeof(uint32_t[WORDS]), inherited.stream) ==
                 ACCEL_OK);
-    CHECK_QUIET(accel_fill(inherited.memory, &word, 4, WORDS * 4, inherited.stream) == ACCEL_OK);
     CHECK_QUIET(accel_event_record(inherited.event, inherited.stream) == ACCEL_OK);
     CHECK_QUIET(accel_event_synchronize(inherited.event) == ACCEL_OK);
     CHECK_QUIET(accel_graph_capture_begin(inherited.graph, inherited.stream,

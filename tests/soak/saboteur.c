@@ -119,11 +119,16 @@ static int open_at(int folder, const char *path, int flags, mode_t mode)
     return writes ? note(made) : made;
 }
 
+static mode_t mode_of(int flags, va_list list)
+{
+    return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, mode_t) : 0;
+}
+
 int open(const char *path, int flags, ...)
 {
     va_list list;
     va_start(list, flags);
-    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, mode_t) : 0;
+    const mode_t mode = mode_of(flags, list);
     va_end(list);
     return open_at(AT_FDCWD, path, flags, mode);
 }
@@ -132,7 +137,7 @@ int openat(int folder, const char *path, int flags, ...)
 {
     va_list list;
     va_start(list, flags);
-    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, mode_t) : 0;
+    const mode_t mode = mode_of(flags, list);
     va_end(list);
     return open_at(folder, path, flags, mode);
 }

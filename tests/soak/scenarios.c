@@ -28,9 +28,10 @@ static int open_stream(void)
     const uint32_t zero = 0;
     memset(&shared, 0, sizeof shared);
     CHECK_QUIET(accel_stream_create(task_device, NULL, &shared.stream) == ACCEL_OK);
-    CHECK_QUIET(accel_memory_alloc(shared.stream, WORDS * 4, NULL, (void **)&shared.memory) ==
+    CHECK_QUIET(accel_memory_alloc(shared.stream, sizeof(uint32_t[WORDS]), NULL,
+                                   (void **)&shared.memory) == ACCEL_OK);
+    CHECK_QUIET(accel_fill(shared.memory, &zero, 4, sizeof(uint32_t[WORDS]), shared.stream) ==
                 ACCEL_OK);
-    CHECK_QUIET(accel_fill(shared.memory, &zero, 4, WORDS * 4, shared.stream) == ACCEL_OK);
     return 0;
 }
 
@@ -274,7 +275,7 @@ static int use_generator(uint32_t number, uint32_t *state)
     CHECK_QUIET(accel_generator_get_state(shared.generator, bytes, sizeof bytes, NULL) == ACCEL_OK);
     CHECK_QUIET(accel_generator_initial_seed(shared.generator, &seed) == ACCEL_OK && seed == 3);
     CHECK_QUIET(accel_generator_clone(shared.generator, &own) == ACCEL_OK);
-    CHECK_QUIET(accel_generator_set_offset(own, number * 4) == ACCEL_OK);
+    CHECK_QUIET(accel_generator_set_offset(own, (uint64_t)number * 4) == ACCEL_OK);
     accel_generator_release(own);
     accel_generator_release(shared.generator);
     return 0;
