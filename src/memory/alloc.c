@@ -298,10 +298,6 @@ static void put_back(accel__block *block)
         accel__pool_settle(device);
 }
 
-/* How many blocks go straight to their heap for want of room before the thread's drawers are emptied: what lies
- * there may be of sizes that are not asked for any more, but emptying them takes long. */
-enum { OVERFLOWS = 8 };
-
 /* The drawer for the block; NULL: it has none, or there is no room. */
 static accel__drawer *make_room(accel__cache *cache, accel__block *block)
 {
@@ -310,16 +306,7 @@ static accel__drawer *make_room(accel__cache *cache, accel__block *block)
         accel__cache_share(cache, home->device) == NULL)
         return NULL;
     accel__drawer *drawer = accel__cache_open_drawer(cache, block->lane, home);
-    if (drawer == NULL)
-        return NULL;
-    accel__cache_enter(cache);
-    const bool fits = drawer->share->room >= (ptrdiff_t)block->size;
-    accel__cache_leave(cache);
-    if (!fits && ++cache->overflows % OVERFLOWS != 0)
-        return NULL;
-    if (!fits)
-        accel__cache_flush_mine(home->device);
-    return drawer;
+    return drawer != NULL && accel__cache_make_room(cache, drawer, block->size) ? drawer : NULL;
 }
 
 /* Into the thread's drawer. False: it is to go another way, or another thread frees it. */
