@@ -126,7 +126,7 @@ static inline size_t accel__heap_live(const accel__heap *heap)
 
 static inline const accel__block *accel__piece_of(const accel__block *block)
 {
-    return block != NULL && block->slab != NULL ? block->slab->first : block;
+    return block != NULL && block->is_slab ? block->slab->first : block;
 }
 
 static inline const accel__block *accel__piece_first(const accel__segment *segment)

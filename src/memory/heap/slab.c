@@ -23,6 +23,7 @@ static accel__block *open_slab(accel__segment *slab, accel__block *host)
     block->segment = slab;
     block->stamp = host->stamp;
     block->is_mapped = true;
+    host->is_slab = true;
     host->slab = slab;
     accel__segment_link(slab);
     return block;
@@ -31,7 +32,7 @@ static accel__block *open_slab(accel__segment *slab, accel__block *host)
 /* The host is on its way, and in the map, again. */
 static void end_slab(accel__segment *slab)
 {
-    slab->host->slab = NULL;
+    slab->host->is_slab = false;
     accel__segment_delist(slab);
     accel__deallocate(slab);
 }
