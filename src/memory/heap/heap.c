@@ -48,9 +48,8 @@ static inline accel__heap_kind *kind_of(const accel__block *block)
  * none by definition. */
 static inline bool is_split(const accel__block *block)
 {
-    const accel__block *host = block->segment->host;
-    return host != NULL ? !host->segment->is_growable
-                        : !block->segment->is_growable && block->size != block->segment->size;
+    const accel__segment *segment = block->segment;
+    return segment->has_splits && (segment->host != NULL || block->size != segment->size);
 }
 
 void accel__heap_bin(accel__block *block)

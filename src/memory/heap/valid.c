@@ -100,11 +100,9 @@ static bool lanes_are_valid(const accel__heap *heap, const tally *counted)
         busy += lane->busy_count;
         if (lane->passed > lane->epoch)
             return false;
-        for (int kind = 0; kind < 2; kind++) {
-            count[kind] += lane->bins[kind].count;
-            if (!accel__bins_are_valid(&lane->bins[kind]))
+        for (int kind = 0; kind < 2; kind++)
+            if (!accel__bins_are_valid(&lane->bins[kind], &count[kind]))
                 return false;
-        }
     }
     return busy == heap->busy_count && count[0] == counted->free_count[0] &&
            count[1] == counted->free_count[1];
