@@ -1,9 +1,10 @@
 # A thin door to CMake: each target gets what it needs (tools/setup), configures, builds and runs.
 # ACCEL_NO_SETUP=1 installs nothing. CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit how many
-# jobs run side by side. `make install` takes PREFIX and DESTDIR.
+# jobs run side by side. `make install` takes PREFIX and DESTDIR; `make soak` takes SOAK_SECONDS, SOAK the names of
+# harnesses.
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-full bench install format tidy clean
+.PHONY: build demo test test-full soak bench install format tidy clean
 
 PREFIX ?= /usr/local
 
@@ -22,6 +23,10 @@ test:
 test-full:
 	@tools/setup test-full
 	@tools/test-full
+
+soak:
+	@tools/setup test-full
+	@tools/soak $(SOAK)
 
 bench:
 	@tools/setup bench

@@ -12,7 +12,7 @@ foreach(file IN LISTS backend_files)
   get_filename_component(folder ${file} DIRECTORY)
   get_filename_component(name ${folder} NAME)
   list(APPEND accel_backend_names ${name})
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c ${folder}/*/*.c)
   list(APPEND accel_backend_sources ${sources})
 endforeach()
 

@@ -32,4 +32,9 @@ file(RELATIVE_PATH accel_pc_to_prefix "/${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
 configure_file(cmake/accel.pc.in accel.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/accel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# The headers, the messages and README.md name pages of docs/ and the examples by these paths.
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+file(GLOB document_pages CONFIGURE_DEPENDS docs/*.md)
+install(FILES ${document_pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        PATTERN CMakeLists.txt EXCLUDE)

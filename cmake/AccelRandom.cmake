@@ -2,14 +2,14 @@
 # <accel/philox.h>, which portable source may include, and the kernels of the stand-in.
 
 set(random_no_contraction -ffp-contract=off) # what is not written as an fma shall not become one
-set_source_files_properties(src/backends/cpu/random.c PROPERTIES
+set_source_files_properties(src/backends/cpu/random/random.c PROPERTIES
   COMPILE_OPTIONS "${random_no_contraction}")
-set_source_files_properties(src/backends/cpu/random_portable.c
+set_source_files_properties(src/backends/cpu/random/random_portable.c
   PROPERTIES COMPILE_OPTIONS "-O3;${random_no_contraction}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-  set_source_files_properties(src/backends/cpu/random_avx2.c PROPERTIES
+  set_source_files_properties(src/backends/cpu/random/random_avx2.c PROPERTIES
     COMPILE_OPTIONS "-O3;${random_no_contraction};-mavx2;-mfma")
-  set_source_files_properties(src/backends/cpu/random_avx512.c PROPERTIES
+  set_source_files_properties(src/backends/cpu/random/random_avx512.c PROPERTIES
     COMPILE_OPTIONS
     "-O3;${random_no_contraction};-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-mavx2")
 endif()

@@ -4,7 +4,8 @@
  * Settings are one text, `key:value,key:value`, as the variable ACCEL_ALLOC_CONF holds it. It is read at the
  * first use of an allocator. A text that is wrong in any way changes nothing: in the variable, it makes
  * each allocation fail with INVALID_ARGUMENT, which names variable, text and position, until the variable
- * is corrected or settings are given here; loading, asking and listing work all the same.
+ * is corrected or settings are given here; loading, asking and listing work all the same. Any thread may
+ * call any of these functions.
  */
 #ifndef ACCEL_ALLOCATOR_CONFIG_H
 #define ACCEL_ALLOCATOR_CONFIG_H

@@ -35,7 +35,7 @@
 ACCEL_BEGIN_DECLS
 
 /* accel_version (question): the version of the library that is loaded.
- * Returns major * 10000 + minor * 100 + patch. Any thread; fork: harmless. */
+ * Returns major * 10000 + minor * 100 + patch. Never fails. Any thread; fork: harmless. */
 ACCEL_API uint32_t accel_version(void);
 
 ACCEL_END_DECLS

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * data_type.h: the scalar types that devices store and kernels take.
+ * data_type.h: the scalar types that devices store and kernels take. Any thread may call any of these
+ * functions.
  */
 #ifndef ACCEL_DATA_TYPE_H
 #define ACCEL_DATA_TYPE_H

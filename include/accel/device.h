@@ -2,7 +2,8 @@
  * device.h: backends and devices: finding, naming, describing and choosing them.
  *
  * A device is a value: a backend's number in this process and an index on it. Backends and devices
- * are static and never freed. Every question here leaves a later fork() harmless.
+ * are static and never freed. Every question here leaves a later fork() harmless. Any thread may call any
+ * of these functions; what is current is the calling thread's own.
  */
 #ifndef ACCEL_DEVICE_H
 #define ACCEL_DEVICE_H
@@ -36,7 +37,7 @@ typedef struct accel_device {
 /* ---- backends ---- */
 
 /* accel_backend_count (question): how many backends this build knows, usable or not. Numbers
- * 1 … count are valid. Any thread. */
+ * 1 … count are valid. Never fails. Any thread. */
 ACCEL_API uint32_t accel_backend_count(void);
 
 /* accel_backend_name (question): "cpu"; NULL for a number that is no backend. Static string.
@@ -90,7 +91,7 @@ ACCEL_API accel_status accel_set_device_index(accel_device device);
  * thread that set none. Errors: INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE (no accelerator at all). */
 ACCEL_API accel_status accel_current_device_index(accel_backend backend, int32_t *out_index);
 
-/* Deprecated spellings of the two above, as in torch. */
+/* Deprecated spellings of the two above (questions), as in torch. Errors as above. */
 ACCEL_API accel_status accel_set_device_idx(accel_device device)
     ACCEL_DEPRECATED("use accel_set_device_index");
 ACCEL_API accel_status accel_current_device_idx(accel_backend backend, int32_t *out_index)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * discovery.h: why a backend has the devices it has: what was asked, what answered, what stood in the
- * way, and what to do about it. Everything here is a question.
+ * way, and what to do about it. Everything here is a question, for any thread.
  */
 #ifndef ACCEL_DISCOVERY_H
 #define ACCEL_DISCOVERY_H

@@ -43,7 +43,7 @@ ACCEL_API accel_status accel_event_query(accel_event *event, bool *out_done);
 ACCEL_API accel_status accel_event_synchronize(accel_event *event);
 
 /* accel_event_elapsed_time (question): milliseconds from `start` to `end`, as measured by the device
- * (negative where end passed first; 0 for the same event). Checked in this order: same device type
+ * (negative where end passed first; 0 for the same event). Errors, in this order: same device type
  * (MISMATCH), both with timing (INVALID_ARGUMENT), both recorded (INVALID_STATE), same device
  * (MISMATCH), both passed (NOT_READY: synchronize `end` first). Nothing sticks. */
 ACCEL_API accel_status accel_event_elapsed_time(accel_event *start, accel_event *end,

@@ -6,7 +6,7 @@
  * asked), above to whole pages of 4 KiB. A cached block serves a request when it is at most an eighth
  * larger. Blocks of up to 32 KiB are cut, eight or more at a time, from segments of 64 to 256 KiB. A freed
  * block is handed out again when its home stream and every recorded one have passed: the host may write to
- * it at once.
+ * it at once. Any thread may call any of these functions.
  */
 #ifndef ACCEL_HOST_MEMORY_H
 #define ACCEL_HOST_MEMORY_H
@@ -61,7 +61,7 @@ ACCEL_API accel_status accel_reset_peak_host_memory_stats(accel_device device);
 
 /* accel_empty_host_cache (question): gives all cached pinned memory of all devices back to the drivers, after
  * looking which freed blocks streams have passed by now. Never waits; a segment with one block in use stays.
- * A no-op before the first use. Any thread; not inside a callback (IN_CALLBACK). Fork: a child's cache
+ * A no-op before the first use. Errors: IN_CALLBACK. Any thread; fork: a child's cache
  * starts empty. */
 ACCEL_API accel_status accel_empty_host_cache(void);
 

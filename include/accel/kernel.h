@@ -5,7 +5,7 @@
  *   - portable source: the subset of OpenCL C that docs/kernel-language.md defines; works everywhere;
  *   - a native object: what the device's own tools or `accel build` made;
  *   - on the cpu backend, C functions of the program itself (<accel/cpu.h>).
- * A kernel is lent by its module and lives as long as it.
+ * A kernel is lent by its module and lives as long as it. Any thread may call any of these functions.
  */
 #ifndef ACCEL_KERNEL_H
 #define ACCEL_KERNEL_H
@@ -93,22 +93,26 @@ ACCEL_API void accel_module_retain(accel_module *module);
 ACCEL_API void accel_module_release(accel_module *module);
 
 /* Questions about a module. The log is "" where the build had nothing to say, is complete, and also
- * holds the warnings of a successful build. Strings are lent by the module. */
+ * holds the warnings of a successful build. Strings are lent by the module. NULL: "" and 0. */
 ACCEL_API const char *accel_module_build_log(const accel_module *module);
 ACCEL_API uint32_t accel_module_kernel_count(const accel_module *module);
 
-/* Lends the i-th kernel (order of the source). Errors: INVALID_ARGUMENT, OUT_OF_RANGE. */
+/* accel_module_get_kernel_at (question): lends the i-th kernel (order of the source). Errors:
+ * INVALID_ARGUMENT, OUT_OF_RANGE. */
 ACCEL_API accel_status accel_module_get_kernel_at(const accel_module *module, uint32_t index,
                                                   accel_kernel **out_kernel);
 
-/* Lends the kernel of that name. Errors: INVALID_ARGUMENT; NOT_FOUND names the kernels there are. */
+/* accel_module_get_kernel (question): lends the kernel of that name. Errors: INVALID_ARGUMENT; NOT_FOUND
+ * names the kernels there are. */
 ACCEL_API accel_status accel_module_get_kernel(const accel_module *module, const char *name,
                                                accel_kernel **out_kernel);
 
 /* ---- kernels ---- */
 
 /* Questions about a kernel; strings are lent. A kernel of a native object whose driver does not tell
- * has no known signature: has_signature is false, the count is 0, and arguments are trusted. */
+ * has no known signature: has_signature is false, the count is 0, and arguments are trusted. For NULL:
+ * "", false and 0.
+ * accel_kernel_get_param: the i-th. Errors: INVALID_ARGUMENT, OUT_OF_RANGE. Any thread. */
 ACCEL_API const char *accel_kernel_name(const accel_kernel *kernel);
 ACCEL_API bool accel_kernel_has_signature(const accel_kernel *kernel);
 ACCEL_API uint32_t accel_kernel_param_count(const accel_kernel *kernel);

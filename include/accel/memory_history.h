@@ -92,7 +92,8 @@ typedef struct accel_memory_history_options {
  * Errors: INVALID_ARGUMENT (an option), OUT_OF_HOST_MEMORY (nothing changes). */
 ACCEL_API accel_status accel_memory_record_history(const accel_memory_history_options *options);
 
-/* accel_memory_clear_history (question): forgets the events so far; recording goes on. */
+/* accel_memory_clear_history (question): forgets the events so far; recording goes on. Does nothing where
+ * none are recorded. */
 ACCEL_API void accel_memory_clear_history(void);
 
 /* ---- snapshots ---- */

@@ -71,7 +71,8 @@ ACCEL_API accel_status accel_memory_stats(accel_device device,
 /* accel_memory_stats_visit (question): the same as pairs of key and value, in alphabetical order of the keys:
  * STAT.POOL.METRIC with POOL one of all, large_pool and small_pool, and METRIC one of allocated, current,
  * freed and peak; oversize_allocations.METRIC and oversize_segments.METRIC; and the plain counters. Stops
- * where `visit` returns false. `key` is lent for the call. */
+ * where `visit` returns false. `key` is lent for the call. Errors as above; INVALID_ARGUMENT for a NULL
+ * `visit`. */
 ACCEL_API accel_status accel_memory_stats_visit(
     accel_device device, bool (*visit)(const char *key, int64_t value, void *user), void *user);
 

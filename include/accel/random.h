@@ -8,8 +8,9 @@
  *
  * Each device has a default generator, whose seed accel draws from the system until it is set. What the
  * functions without a generator do (accel_manual_seed and its kin) is deferred: where the backend has
- * not started, it holds at once for questions, and is applied again, in its place among the other
- * deferred calls, when the backend starts. Functions of an explicit generator hold at once.
+ * not started, it holds at once for questions, and for draws in its place among the other deferred calls,
+ * when the backend starts: a call that was deferred before it draws without it. Functions of an explicit
+ * generator hold at once.
  *
  * Seeds are any 64 bits. A negative seed down to -2^63 stands for its two's complement, which is what C
  * makes of it on the way into a uint64_t.
@@ -155,7 +156,7 @@ typedef struct accel_random_reservation {
 
 /* accel_random_reserve (use): takes `word_count` words, rounded up to a multiple of 4, from the generator
  * (NULL: the default one of the stream's device), for a kernel that is launched on `stream` (NULL: the
- * current stream of the current device). Starts the backend: a seed that is deferred holds anew then, and
+ * current stream of the current device). Starts the backend: a seed that is deferred comes first, and
  * must not hand the same words out again. Errors: INVALID_ARGUMENT, OUT_OF_RANGE, MISMATCH, CAPTURE,
  * IN_CALLBACK (where `stream` captures), FORKED, SYSTEM, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, and those of
  * the start. A failure takes no words. Any thread. */

@@ -58,19 +58,20 @@ typedef struct accel_error {
 
 /* accel_last_error (question): the last failure on the calling thread. It stays until the next
  * failure: neither success nor a release call changes it.
- * Errors: INVALID_ARGUMENT for NULL or a wrong struct_size (the record itself is left alone).
+ * Errors: INVALID_ARGUMENT for NULL, or a struct_size that was not set (the record itself is left alone).
  * Any thread; fork: the child's thread keeps the record. */
 ACCEL_API accel_status accel_last_error(accel_error *out_error);
 
 /* accel_last_error_message (question): the message of accel_last_error(), "" where nothing has
- * failed. Lent until the next failure on the calling thread. */
+ * failed. Lent until the next failure on the calling thread. Any thread; fork: as above. */
 ACCEL_API const char *accel_last_error_message(void);
 
 /* accel_status_name (question): "ACCEL_ERROR_FORKED"; "ACCEL_ERROR_UNKNOWN" for another number.
  * Static string; any thread. */
 ACCEL_API const char *accel_status_name(accel_status status);
 
-/* accel_status_text (question): the short text of a status. Static string; any thread. */
+/* accel_status_text (question): the short text of a status; "unknown status" for another number. Static
+ * string; any thread. */
 ACCEL_API const char *accel_status_text(accel_status status);
 
 ACCEL_END_DECLS

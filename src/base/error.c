@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/out_struct.h"
+
 enum { MESSAGE_SIZE = sizeof((accel__error_record *)0)->message };
 
 static _Thread_local accel__error_record record;
@@ -137,14 +139,17 @@ accel_status accel__fail_errno(int code, const char *function, const char *forma
 
 accel_status accel_last_error(accel_error *out_error)
 {
-    if (out_error == NULL || out_error->struct_size < sizeof(accel_error))
+    if (out_error == NULL || !accel__struct_size_is_plausible(accel__struct_size(out_error)))
         return ACCEL_ERROR_INVALID_ARGUMENT;
-    out_error->status = record.status;
-    out_error->vendor_code = record.vendor_code;
-    out_error->backend = record.backend;
-    out_error->function = record.function;
-    out_error->message = record.message;
-    out_error->vendor_message = record.vendor_message;
+    const accel_error known = {
+        .status = record.status,
+        .vendor_code = record.vendor_code,
+        .backend = record.backend,
+        .function = record.function,
+        .message = record.message,
+        .vendor_message = record.vendor_message,
+    };
+    accel__out_write(out_error, &known, sizeof known);
     return ACCEL_OK;
 }
 

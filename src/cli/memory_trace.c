@@ -281,8 +281,11 @@ bool accel__trace_prepare(const accel__snapshot *snapshot, size_t device, accel_
     memset(out_trace, 0, sizeof *out_trace);
     if (device >= snapshot->trace_count)
         return true;
-    const accel__snapshot_event *events = snapshot->events + snapshot->traces[device].first;
     const size_t count = snapshot->traces[device].count;
+    /* A snapshot without an event has no array of them. */
+    const accel__snapshot_event *events = count > 0
+                                              ? snapshot->events + snapshot->traces[device].first
+                                              : NULL;
     out_trace->event_count = count;
     for (size_t i = 0; i < count; i++)
         p.has_completions |= events[i].action == ACCEL__EVENT_FREE_COMPLETED;

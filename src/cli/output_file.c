@@ -91,6 +91,27 @@ static char *full_name(const char *path)
     return name;
 }
 
+/* A link that somebody else made could lead what is written over any file of the user's. */
+static accel__exit check_links(const char *path)
+{
+    char name[PATH_MAX];
+    struct stat status;
+    size_t size = strlen(path);
+    for (size_t end = 1; end <= size && size < sizeof name; end++) {
+        if ((path[end] != '/' && path[end] != '\0') || path[end - 1] == '/')
+            continue;
+        memcpy(name, path, end);
+        name[end] = '\0';
+        if (lstat(name, &status) != 0)
+            break;
+        if (S_ISLNK(status.st_mode) && status.st_uid != geteuid() && status.st_uid != 0)
+            return accel__cli_fail(
+                "%s: is a link that another user (%lu) made; name the file itself", name,
+                (unsigned long)status.st_uid);
+    }
+    return ACCEL__EXIT_OK;
+}
+
 /* The file that `path` names: the end of a chain of links, so that the rename replaces the file and
  * not the link. */
 static accel__exit find_target(accel__output_file *file, const char *path)
@@ -98,6 +119,8 @@ static accel__exit find_target(accel__output_file *file, const char *path)
     struct stat status;
     if (path[0] == '\0' || path[strlen(path) - 1] == '/')
         return accel__cli_fail("\"%s\": is not the name of a file; name another one", path);
+    if (check_links(path) != ACCEL__EXIT_OK)
+        return ACCEL__EXIT_FAILED;
     file->target = realpath(path, NULL);
     if (file->target == NULL && errno == ENOENT) {
         if (lstat(path, &status) == 0)
@@ -113,15 +136,16 @@ static accel__exit find_target(accel__output_file *file, const char *path)
     return ACCEL__EXIT_OK;
 }
 
-/* The temporary file gets the rights that the target has, or that a new file would have. */
+/* The temporary file gets the rights that the target has, or that a new file would have. Rights that
+ * somebody else gave a file might let him change ours. */
 static accel__exit set_rights(const accel__output_file *file)
 {
     struct stat status;
     mode_t mask = umask(0);
     umask(mask);
     mode_t mode = 0666 & ~mask;
-    if (stat(file->target, &status) == 0)
-        mode = status.st_mode & 07777;
+    if (stat(file->target, &status) == 0 && status.st_uid == geteuid())
+        mode = status.st_mode & 0777;
     return fchmod(file->descriptor, mode) == 0 ? ACCEL__EXIT_OK : fail(file, "created");
 }
 
@@ -151,7 +175,9 @@ accel__exit accel__output_file_open(accel__output_file *file, const char *path)
     sigset_t before;
     fill_signal_set(&blocked);
     sigprocmask(SIG_BLOCK, &blocked, &before);
-    file->descriptor = mkostemp(name, O_CLOEXEC);
+    do
+        file->descriptor = mkostemp(name, O_CLOEXEC);
+    while (file->descriptor < 0 && errno == EINTR);
     int code = errno;
     if (file->descriptor >= 0) {
         file->temporary = name;

@@ -21,17 +21,30 @@ struct accel_memory_pool; /* of src/memory */
 
 typedef struct accel__capture accel__capture;
 
+/* What one replay has taken for a part: the part's own. */
+typedef struct accel__part_taken {
+    uint64_t seed;
+    uint64_t offset;
+    uint32_t drawn_in;
+} accel__part_taken;
+
 /* How a layer takes part in a graph: embedded in its own structure. The random layer keeps here, for one
  * generator, the cells that its captured kernels read. */
 typedef struct accel__capture_part {
     const void *key; /* by which its owner finds it again: a generator */
+    /* Called by each replay before anything of it is queued, once for each time that the part occurs, in
+     * their order: takes what can be had or not. A failure makes the replay fail, with nothing queued.
+     * NULL: there is nothing to take. */
+    accel_status (*take)(struct accel__capture_part *part, accel__part_taken *out_taken);
+    /* What was taken is not needed: the replay failed before. The last taken comes first. NULL as `take`. */
+    void (*give_back)(struct accel__capture_part *part, const accel__part_taken *taken);
     /* Called by each replay, before its work, on the stream that replays and which is ready (not
      * capturing, not in a callback): queues what must come first. Replays of all graphs that have the
      * part (the one that captured it, and those that have that one as a child) are called one at a time,
      * and ordered on the device, whatever streams they are on: what is queued here runs after the replay
-     * before. A failure makes the replay fail, with nothing of the graph queued, or of the child and what
-     * comes behind it. NULL: there is nothing to queue. */
-    accel_status (*prologue)(struct accel__capture_part *part, accel_stream *stream);
+     * before. It fails as a launch does, and then the replay does. NULL: there is nothing to queue. */
+    accel_status (*prologue)(struct accel__capture_part *part, const accel__part_taken *taken,
+                             accel_stream *stream);
     /* The last graph that has the part is gone, and all of its replays have passed or were given up.
      * Never fails. */
     void (*release)(struct accel__capture_part *part);

@@ -26,7 +26,7 @@ static bool is_starting_any(void)
     return starting != 0 && starting_generation == accel__generation();
 }
 
-static bool is_starting(const accel__backend *backend)
+bool accel__backend_is_starting(const accel__backend *backend)
 {
     return is_starting_any() && (starting & 1u << (backend->number - 1)) != 0;
 }
@@ -140,7 +140,7 @@ accel_status accel__backend_use_slow(accel__backend *backend, const char *functi
     const uint32_t bit = 1u << (backend->number - 1);
     if (accel__backend_is_forked(backend))
         return accel__fail_forked(backend, function);
-    if (is_starting(backend))
+    if (accel__backend_is_starting(backend))
         return ACCEL_OK;
     if (!claim(backend))
         return ACCEL_OK;
@@ -185,8 +185,7 @@ accel_status accel_initialize(accel_backend backend)
 /* Whether a call made now on this thread runs at once. With the queue's mutex held. */
 static bool runs_now(const accel__backend *backend)
 {
-    return is_starting(backend) ||
-           backend->phase == (accel__generation() << 3 | ACCEL__PHASE_READY);
+    return accel__backend_is_starting(backend) || accel__backend_is_drained(backend);
 }
 
 static accel_status run_or_push(accel__backend *backend, accel__deferred *made)

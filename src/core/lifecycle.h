@@ -14,14 +14,23 @@ typedef enum accel__phase {
 
 accel_status accel__backend_use_slow(accel__backend *backend, const char *function);
 
+/* Started in this process, with no deferred call left. */
+static inline bool accel__backend_is_drained(const accel__backend *backend)
+{
+    return atomic_load_explicit(&backend->phase, memory_order_acquire) ==
+           (accel__generation() << 3 | ACCEL__PHASE_READY);
+}
+
 /* Starts the backend where that is needed; returns at once on the thread that is starting it. */
 static inline accel_status accel__backend_use(accel__backend *backend, const char *function)
 {
-    if (atomic_load_explicit(&backend->phase, memory_order_acquire) ==
-        (accel__generation() << 3 | ACCEL__PHASE_READY))
+    if (accel__backend_is_drained(backend))
         return ACCEL_OK;
     return accel__backend_use_slow(backend, function);
 }
+
+/* Whether this thread is the one that starts the backend, or runs its deferred calls. */
+bool accel__backend_is_starting(const accel__backend *backend);
 
 /* True in a child of a process in which a backend was started that does not survive that. */
 bool accel__backend_is_forked(const accel__backend *backend);

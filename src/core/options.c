@@ -5,19 +5,9 @@
 
 #include "base/error.h"
 
-/* Larger ones are taken for garbage rather than for a struct of the far future. */
-enum { SIZE_LEAST = 8, SIZE_MOST = 4096 };
-
-static uint32_t size_of(const void *given)
-{
-    uint32_t size;
-    memcpy(&size, given, sizeof size);
-    return size;
-}
-
 static accel_status check_size(uint32_t size, const char *function)
 {
-    if (size >= SIZE_LEAST && size <= SIZE_MOST)
+    if (accel__struct_size_is_plausible(size))
         return ACCEL_OK;
     return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
                        "struct_size is %u: set it to sizeof the struct", size);
@@ -28,7 +18,7 @@ accel_status accel__options_read(const void *given, void *known, size_t known_si
 {
     if (given == NULL)
         return ACCEL_OK;
-    const uint32_t size = size_of(given);
+    const uint32_t size = accel__struct_size(given);
     const accel_status status = check_size(size, function);
     if (status != ACCEL_OK)
         return status;
@@ -45,19 +35,5 @@ accel_status accel__out_check(const void *out, const char *function)
 {
     if (out == NULL)
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "the out struct is NULL");
-    return check_size(size_of(out), function);
-}
-
-void accel__out_clear(void *out)
-{
-    const uint32_t size = size_of(out);
-    memset((char *)out + sizeof size, 0, size - sizeof size);
-}
-
-void accel__out_write(void *out, const void *known, size_t known_size)
-{
-    const uint32_t size = size_of(out);
-    accel__out_clear(out);
-    const size_t common = size < known_size ? size : known_size;
-    memcpy((char *)out + sizeof size, (const char *)known + sizeof size, common - sizeof size);
+    return check_size(accel__struct_size(out), function);
 }

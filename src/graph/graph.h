@@ -79,7 +79,10 @@ typedef struct accel__item {
     union {
         accel_native_schedule *schedule;
         const accel__payload *payload; /* counted by the executable */
-        accel__capture_part *part;     /* counted by the plan's payloads and parts below */
+        struct {
+            accel__capture_part *part; /* counted by the plan's payloads and parts below */
+            accel__part_taken taken;   /* by the replay that is being queued */
+        };
     };
 } accel__item;
 

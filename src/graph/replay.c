@@ -145,7 +145,7 @@ static accel_status queue_item(const accel__item *item, accel_stream *stream,
     case ACCEL__ITEM_NODE:
         return queue_payload(item->payload, stream, native);
     case ACCEL__ITEM_PART:
-        return item->part->prologue(item->part, stream);
+        return item->part->prologue(item->part, &item->taken, stream);
     }
     return ACCEL_OK;
 }
@@ -163,17 +163,60 @@ static accel_status check_waits(const accel__executable *executable, const char 
     return status;
 }
 
+/* What the parts of items from `first` up to `end` have taken, the last one first. */
+static void give_back(const accel__executable *executable, size_t first, size_t end)
+{
+    for (size_t i = end; executable->part_count != 0 && i-- > first;) {
+        const accel__item *item = &executable->items[i];
+        if (item->kind == ACCEL__ITEM_PART && item->part->give_back != NULL)
+            item->part->give_back(item->part, &item->taken);
+    }
+}
+
+/* All that parts take is taken before anything is queued: one that cannot have it leaves no half of a
+ * replay behind. */
+static accel_status take_all(const accel__executable *executable)
+{
+    accel_status status = ACCEL_OK;
+    for (size_t i = 0; executable->part_count != 0 && i < executable->count; i++) {
+        accel__item *item = &executable->items[i];
+        if (item->kind == ACCEL__ITEM_PART && item->part->take != NULL)
+            status = item->part->take(item->part, &item->taken);
+        if (status != ACCEL_OK) {
+            give_back(executable, 0, i);
+            return status;
+        }
+    }
+    return ACCEL_OK;
+}
+
+static accel_status queue_items(const accel__executable *executable, accel_stream *stream,
+                                accel_native_stream *native)
+{
+    for (size_t i = 0; i < executable->count; i++) {
+        const accel_status status = queue_item(&executable->items[i], stream, native);
+        if (status != ACCEL_OK) {
+            give_back(executable, i, executable->count);
+            return status;
+        }
+    }
+    return ACCEL_OK;
+}
+
 /* With the parts locked. */
 static accel_status queue_all(accel_graph *graph, accel_stream *stream, accel_native_stream *native)
 {
     const accel__executable *executable = graph->executable;
-    accel_status status = follow_all(graph, stream, native);
+    accel_status status = take_all(executable);
     if (status != ACCEL_OK)
         return status;
+    status = follow_all(graph, stream, native);
+    if (status != ACCEL_OK) {
+        give_back(executable, 0, executable->count);
+        return status;
+    }
     remember_all(graph, stream); /* before the first item: a part of them may be queued */
-    for (size_t i = 0; status == ACCEL_OK && i < executable->count; i++)
-        status = queue_item(&executable->items[i], stream, native);
-    return status;
+    return queue_items(executable, stream, native);
 }
 
 static accel_status replay(accel_graph *graph, accel_stream *stream, const char *function)

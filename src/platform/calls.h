@@ -4,9 +4,10 @@
 #define ACCEL_PLATFORM_CALLS_H
 
 #include <pthread.h>
-#include <spawn.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+struct accel__spawn;
 
 typedef struct accel__calls {
     void *(*map)(void *address, size_t size, int protection, int flags, int descriptor,
@@ -16,9 +17,7 @@ typedef struct accel__calls {
     int (*advise)(void *address, size_t size, int advice);
     int (*thread_create)(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
                          void *user);
-    int (*spawn)(pid_t *process, const char *path, const posix_spawn_file_actions_t *actions,
-                 const posix_spawnattr_t *attributes, char *const arguments[],
-                 char *const environment[]);
+    int (*spawn)(const struct accel__spawn *wanted, pid_t *out_process); /* spawn.h */
     int (*open)(const char *path, int flags, mode_t mode);
     int (*memory_file)(const char *name, unsigned flags); /* memfd_create */
     ssize_t (*write)(int descriptor, const void *bytes, size_t size);

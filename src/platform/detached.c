@@ -9,36 +9,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "platform/calls.h"
+#include "platform/child.h"
 
-enum { FIRST_FREE = 4, DESCRIPTORS_MAX = 1 << 16, BY_PIDFD = 3, END_MS = 200 };
-
-static const size_t stack_size = 65536; /* of each of the two */
-
-/* ThreadSanitizer takes clone for a fork, in the child of which it stops checking: with borrowed memory
- * that would be this very process. Under it the children get copies of the memory instead, by a bare
- * system call, and `plan` lies in memory that is shared with them. */
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define COPIES_MEMORY 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define COPIES_MEMORY 1
-#endif
-
-/* The sanitizers' bookkeeping knows nothing of these borrowed threads. */
-#define UNCHECKED __attribute__((no_sanitize("thread", "address")))
+enum { FIRST_FREE = 4, BY_PIDFD = 3, END_MS = 200 };
 
 typedef struct plan {
     const char *path;
@@ -49,35 +31,13 @@ typedef struct plan {
     volatile int error;
 } plan;
 
-UNCHECKED static void default_signals(void)
-{
-    struct sigaction action = {.sa_handler = SIG_DFL};
-    for (int number = 1; number < NSIG; number++)
-        sigaction(number, &action, NULL);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-UNCHECKED static void close_the_rest(void)
-{
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, (unsigned)FIRST_FREE, ~0u, 0u) == 0)
-        return;
-#endif
-    struct rlimit limit = {.rlim_cur = DESCRIPTORS_MAX};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    for (int i = FIRST_FREE; i < DESCRIPTORS_MAX && (rlim_t)i < limit.rlim_cur; i++)
-        close(i);
-}
-
 /* 3 is the descriptor, 0 to 2 are /dev/null; works whichever of them the caller had closed, and where
  * it may open no more. Without /dev/null a place that can be neither read nor written stands in. */
-UNCHECKED static bool arrange_descriptors(int descriptor)
+ACCEL__UNCHECKED static bool arrange_descriptors(int descriptor)
 {
     if (dup2(descriptor, FIRST_FREE - 1) < 0)
         return false;
-    close_the_rest();
+    accel__child_close_from(FIRST_FREE);
     int null = open("/dev/null", O_RDWR);
     if (null < 0)
         null = open("/", O_PATH);
@@ -90,35 +50,20 @@ UNCHECKED static bool arrange_descriptors(int descriptor)
     return ok;
 }
 
-/* A child that runs `body`, which does not return, while the calling thread stands still. */
-UNCHECKED static pid_t start_child(int (*body)(void *user), char *stack, int exit_signal,
-                                   plan *made)
-{
-#ifdef COPIES_MEMORY
-    (void)stack;
-    const long child = syscall(SYS_clone, CLONE_VFORK | exit_signal, NULL, NULL, NULL, NULL);
-    if (child == 0)
-        body(made);
-    return (pid_t)child;
-#else
-    return clone(body, stack, CLONE_VM | CLONE_VFORK | exit_signal, made);
-#endif
-}
-
-UNCHECKED static int run_program(void *user)
+ACCEL__UNCHECKED static int run_program(void *user)
 {
     plan *made = user;
-    default_signals();
+    accel__child_default_signals();
     if (arrange_descriptors(made->descriptor))
         execve(made->path, made->arguments, environ);
     made->error = errno;
     _exit(127);
 }
 
-UNCHECKED static int run_stone(void *user)
+ACCEL__UNCHECKED static int run_stone(void *user)
 {
     plan *made = user;
-    const pid_t process = start_child(run_program, made->program_stack, SIGCHLD, made);
+    const pid_t process = accel__child_start(run_program, made->program_stack, SIGCHLD, made);
     if (process < 0)
         made->error = errno;
     else if (made->error != 0)
@@ -133,7 +78,7 @@ static int start(plan *made, char *stone_stack)
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const pid_t stone = start_child(run_stone, stone_stack, 0, made);
+    const pid_t stone = accel__child_start(run_stone, stone_stack, 0, made);
     const int code = stone < 0 ? errno : made->error;
     if (stone > 0)
         while (waitpid(stone, NULL, (int)__WCLONE) < 0 && errno == EINTR)
@@ -146,19 +91,19 @@ int accel__detached_start(const char *path, char *const arguments[], int descrip
                           accel__detached *out_made)
 {
     *out_made = (accel__detached){.process = -1, .handle = -1};
-    const size_t size = sizeof(plan) + 2 * stack_size;
+    const size_t size = sizeof(plan) + 2 * accel__child_stack_size;
     char *stacks = accel__platform.map(NULL, size, PROT_READ | PROT_WRITE,
                                        MAP_SHARED | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stacks == MAP_FAILED)
         return errno;
-    plan *made = (plan *)(stacks + 2 * stack_size);
+    plan *made = (plan *)(stacks + 2 * accel__child_stack_size);
     *made = (plan){
         .path = path,
         .arguments = arguments,
         .descriptor = descriptor,
-        .program_stack = stacks + stack_size,
+        .program_stack = stacks + accel__child_stack_size,
     };
-    const int code = start(made, stacks + 2 * stack_size);
+    const int code = start(made, stacks + 2 * accel__child_stack_size);
     const pid_t process = made->process;
     accel__platform.unmap(stacks, size);
     if (code != 0)

@@ -16,6 +16,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "platform/calls.h"
+#include "platform/scratch.h"
+#include "platform/trust.h"
 
 enum { BUFFER_SIZE = 1 << 16, NAME_TRIES = 100 };
 
@@ -48,7 +50,7 @@ static char *target_of(const char *path)
 }
 
 /* A name beside the target that nobody has. */
-static int open_temporary(accel__new_file *file)
+static int open_temporary(accel__new_file *file, mode_t mode)
 {
     static _Atomic(uint32_t) counter;
     for (int tries = 0; tries < NAME_TRIES; tries++) {
@@ -59,7 +61,7 @@ static int open_temporary(accel__new_file *file)
             accel__text_release(&name);
             return ENOMEM;
         }
-        file->descriptor = accel__platform.open(name.data, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        file->descriptor = accel__platform.open(name.data, O_WRONLY | O_CREAT | O_EXCL, mode);
         const int code = errno;
         if (file->descriptor >= 0) {
             file->temporary = name.data;
@@ -85,8 +87,10 @@ static accel_status open_for(accel__new_file *file)
         file->descriptor = accel__platform.open(file->target, O_WRONLY, 0);
         code = file->descriptor < 0 ? errno : 0;
     } else {
-        code = open_temporary(file);
-        if (code == 0 && is_there && fchmod(file->descriptor, there.st_mode & 07777) != 0)
+        /* Rights that somebody else gave a file are not taken over: they might let him change ours. */
+        const bool is_own = is_there && there.st_uid == geteuid();
+        code = open_temporary(file, is_own ? 0600 : 0666);
+        if (code == 0 && is_own && fchmod(file->descriptor, there.st_mode & 0777) != 0)
             code = errno;
     }
     return code == 0 ? ACCEL_OK : fail(file, code, "created");
@@ -96,8 +100,14 @@ accel_status accel__new_file_create(const char *path, const char *function,
                                     accel__new_file **out_file)
 {
     *out_file = NULL;
+    char reason[256];
     if (path[0] == '\0')
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "the path is empty");
+    if (!accel__trust_links(path, reason, sizeof reason))
+        return accel__fail(
+            ACCEL_ERROR_PERMISSION, NULL, function,
+            "%s is not written to: it leads to what somebody else may have planted: %s", path,
+            reason);
     accel__new_file *file = accel__allocate(sizeof *file);
     if (file != NULL)
         file->target = target_of(path);
@@ -118,17 +128,10 @@ accel_status accel__new_file_create(const char *path, const char *function,
 
 /* ---- writing ---- */
 
-static void write_through(accel__new_file *file, const char *bytes, size_t size)
+static void write_through(accel__new_file *file, const void *bytes, size_t size)
 {
-    while (size > 0 && file->error == 0) {
-        const ssize_t done = accel__platform.write(file->descriptor, bytes, size);
-        if (done < 0) {
-            file->error = errno == EINTR ? 0 : errno;
-            continue;
-        }
-        bytes += done;
-        size -= (size_t)done;
-    }
+    if (file->error == 0)
+        file->error = accel__write_all(file->descriptor, bytes, size);
 }
 
 void accel__new_file_write(accel__new_file *file, const void *bytes, size_t size)

@@ -7,10 +7,10 @@
 
 typedef struct accel__new_file accel__new_file;
 
-/* `path` may be there: it is replaced at the commit and keeps its rights; of a chain of symbolic
- * links the last is followed. A device or a pipe is written to as it is. `function` is the public
- * function that failures are recorded for, with the path. INVALID_ARGUMENT: a
- * directory, or "". */
+/* `path` may be there: it is replaced at the commit and keeps its rights, where it is this user's; of a
+ * chain of symbolic links the last is followed. A device or a pipe is written to as it is. `function` is
+ * the public function that failures are recorded for, with the path. INVALID_ARGUMENT: a directory, or "".
+ * PERMISSION also where a link or pipe of another user is on the way (platform/trust.h). */
 accel_status accel__new_file_create(const char *path, const char *function,
                                     accel__new_file **out_file);
 

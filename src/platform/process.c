@@ -9,10 +9,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,6 +23,8 @@
 #include "platform/calls.h"
 #include "platform/clock.h"
 #include "platform/pipe.h"
+#include "platform/spawn.h"
+#include "platform/trust.h"
 
 enum { KEPT_SIZE = 4 << 20, ASK_INTERVAL_MS = 10 };
 
@@ -68,64 +70,9 @@ static char **make_environment(char *temporary)
     return made;
 }
 
-static int fill_actions(posix_spawn_file_actions_t *actions, int output)
-{
-    int code = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    if (code == 0)
-        code = posix_spawn_file_actions_adddup2(actions, output, 1);
-    if (code == 0)
-        code = posix_spawn_file_actions_adddup2(actions, output, 2);
-#if __GLIBC_PREREQ(2, 34)
-    /* Without it the application's descriptors without O_CLOEXEC reach the program. */
-    if (code == 0)
-        code = posix_spawn_file_actions_addclosefrom_np(actions, 3);
-#endif
-    return code;
-}
-
-/* A process group of its own, so that all of it can be killed; signals as after login. */
-static int fill_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int code = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                        POSIX_SPAWN_SETSIGDEF);
-    if (code == 0)
-        code = posix_spawnattr_setpgroup(attributes, 0);
-    if (code == 0)
-        code = posix_spawnattr_setsigmask(attributes, &none);
-    if (code == 0)
-        code = posix_spawnattr_setsigdefault(attributes, &all);
-    return code;
-}
-
-static int spawn_into(pid_t *process, const char *path, char *const arguments[], int output,
-                      char **environment)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code != 0)
-        return code;
-    code = posix_spawnattr_init(&attributes);
-    if (code == 0) {
-        code = fill_actions(&actions, output);
-        if (code == 0)
-            code = fill_attributes(&attributes);
-        if (code == 0)
-            code = accel__platform.spawn(process, path, &actions, &attributes, arguments,
-                                         environment);
-        posix_spawnattr_destroy(&attributes);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return code;
-}
-
 /* Starts the program; its output comes out of *out_output. */
-static int start(const char *path, char *const arguments[], char *temporary, pid_t *out_process,
-                 int *out_output)
+static int start(const char *path, char *const arguments[], char *temporary, uint64_t memory_bytes,
+                 pid_t *out_process, int *out_output)
 {
     char **environment = make_environment(temporary);
     if (environment == NULL)
@@ -134,7 +81,12 @@ static int start(const char *path, char *const arguments[], char *temporary, pid
     int code = accel__pipe_open(ends);
     if (code == 0) {
         fcntl(ends[0], F_SETFL, O_NONBLOCK); /* the ends have flags of their own */
-        code = spawn_into(out_process, path, arguments, ends[1], environment);
+        const accel__spawn wanted = {.path = path,
+                                     .arguments = arguments,
+                                     .environment = environment,
+                                     .output = ends[1],
+                                     .memory_bytes = memory_bytes};
+        code = accel__platform.spawn(&wanted, out_process);
         close(ends[1]);
         if (code == 0)
             *out_output = ends[0];
@@ -222,18 +174,6 @@ static void follow(run *now)
     drain(now);
 }
 
-/* The soft limit, and not above the hard one. No failure is one of the run: it is a net. */
-static void limit_memory(pid_t process, uint64_t bytes)
-{
-    struct rlimit limit;
-    if (prlimit(process, RLIMIT_DATA, NULL, &limit) != 0)
-        return;
-    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > bytes) {
-        limit.rlim_cur = (rlim_t)bytes;
-        prlimit(process, RLIMIT_DATA, &limit, NULL);
-    }
-}
-
 bool accel__process_run(const char *path, char *const arguments[], const char *temporary,
                         const accel__process_limits *limits, accel__text *out_text,
                         accel__process_result *out_result)
@@ -249,14 +189,13 @@ bool accel__process_run(const char *path, char *const arguments[], const char *t
     accel__text variable = {0};
     if (temporary != NULL)
         accel__text_format(&variable, "TMPDIR=%s", temporary);
-    out_result->start_error = variable.failed ? ENOMEM
-                                              : start(path, arguments, variable.data, &now.process,
-                                                      &now.output);
+    out_result->start_error = variable.failed
+                                  ? ENOMEM
+                                  : start(path, arguments, variable.data, limits->memory_bytes,
+                                          &now.process, &now.output);
     accel__text_release(&variable);
     if (out_result->start_error != 0)
         return false;
-    if (limits->memory_bytes != 0)
-        limit_memory(now.process, limits->memory_bytes);
     now.ending = (int)syscall(SYS_pidfd_open, now.process, 0); /* close-on-exec by itself */
     follow(&now);
     if (now.output >= 0)
@@ -268,45 +207,68 @@ bool accel__process_run(const char *path, char *const arguments[], const char *t
 
 /* ---- finding ---- */
 
-static bool is_program(const char *path)
+/* Where a program is looked for. */
+typedef struct search {
+    char *path; /* where it is, or will be */
+    size_t capacity;
+    char distrust[256]; /* why one that is there is not taken; "": none was */
+} search;
+
+static bool take(search *now)
 {
+    char reason[sizeof now->distrust];
     struct stat about;
-    return stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
-           faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0;
+    if (stat(now->path, &about) != 0 || !S_ISREG(about.st_mode) ||
+        faccessat(AT_FDCWD, now->path, X_OK, AT_EACCESS) != 0)
+        return false;
+    if (accel__trust_path(now->path, reason, sizeof reason))
+        return true;
+    if (now->distrust[0] == '\0')
+        memcpy(now->distrust, reason, sizeof reason);
+    return false;
 }
 
 /* directory[0..size) + "/" + name; false where that does not fit. */
-static bool join(const char *directory, size_t size, const char *name, char *buffer,
-                 size_t capacity)
+static bool join(search *now, const char *directory, size_t size, const char *name)
 {
     const size_t name_size = strlen(name);
-    if (size + name_size + 2 > capacity)
+    if (size + name_size + 2 > now->capacity)
         return false;
-    memcpy(buffer, directory, size);
-    buffer[size] = '/';
-    memcpy(buffer + size + 1, name, name_size + 1);
+    memcpy(now->path, directory, size);
+    now->path[size] = '/';
+    memcpy(now->path + size + 1, name, name_size + 1);
     return true;
 }
 
-bool accel__process_find(const char *name, char *buffer, size_t capacity)
+static bool take_absolute(search *now, const char *name)
 {
-    if (strchr(name, '/') != NULL) {
-        const size_t size = strlen(name) + 1;
-        if (name[0] != '/' || size > capacity || !is_program(name))
-            return false;
-        memcpy(buffer, name, size);
-        return true;
-    }
+    const size_t size = strlen(name) + 1;
+    if (name[0] != '/' || size > now->capacity)
+        return false;
+    memcpy(now->path, name, size);
+    return take(now);
+}
+
+static bool take_from_list(search *now, const char *name)
+{
     const char *list = accel__environment_path("PATH");
     const char *directory = list != NULL ? list : safe_path;
     while (name[0] != '\0') {
         const size_t size = strcspn(directory, ":");
-        if (directory[0] == '/' && join(directory, size, name, buffer, capacity) &&
-            is_program(buffer))
+        if (directory[0] == '/' && join(now, directory, size, name) && take(now))
             return true;
         if (directory[size] == '\0')
             break;
         directory += size + 1;
     }
+    return false;
+}
+
+bool accel__process_find(const char *name, char *buffer, size_t capacity)
+{
+    search now = {.path = buffer, .capacity = capacity};
+    if (strchr(name, '/') != NULL ? take_absolute(&now, name) : take_from_list(&now, name))
+        return true;
+    snprintf(buffer, capacity, "%s", now.distrust);
     return false;
 }

@@ -18,8 +18,7 @@ typedef struct accel__process_result {
 /* What a run may take; 0: without limit. */
 typedef struct accel__process_limits {
     uint32_t timeout_ms;
-    /* Of data (RLIMIT_DATA) in each process of the run. Set once the program has started: what it starts
-     * in its very first moment may go without. */
+    /* Of data (RLIMIT_DATA) in each process of the run, from its first instruction on. */
     uint64_t memory_bytes;
 } accel__process_limits;
 
@@ -34,7 +33,9 @@ bool accel__process_run(const char *path, char *const arguments[], const char *t
                         accel__process_result *out_result);
 
 /* The absolute path of program `name` found in PATH (absolute entries only), or `name` itself where
- * it is an absolute path of an executable file. False: none. */
+ * it is an absolute path of an executable file. A program that another user of the machine could have put
+ * there or changed (platform/trust.h) is passed over. False: none; `buffer` says why the first one that was
+ * passed over was, or is "". */
 bool accel__process_find(const char *name, char *buffer, size_t capacity);
 
 #endif

@@ -13,15 +13,24 @@
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "base/log.h"
 #include "platform/calls.h"
+#include "platform/trust.h"
 
 static int create_under(accel__scratch *scratch, const char *parent)
 {
     const int size = snprintf(scratch->path, sizeof scratch->path, "%s/accel-XXXXXX", parent);
+    char reason[256];
     int code = 0;
     if (parent[0] != '/')
         code = EINVAL; /* a relative one would move with the working directory */
-    else if (size < 0 || (size_t)size >= sizeof scratch->path)
+    else if (access(parent, F_OK) != 0)
+        code = errno;
+    else if (!accel__trust_path(parent, reason, sizeof reason)) {
+        code = EPERM; /* they could put another folder in place of ours, and code into it */
+        accel__log(ACCEL_LOG_LEVEL_WARNING, NULL, "%s is not used for temporary files: %s", parent,
+                   reason);
+    } else if (size < 0 || (size_t)size >= sizeof scratch->path)
         code = ENAMETOOLONG;
     else if (mkdtemp(scratch->path) == NULL)
         code = errno;

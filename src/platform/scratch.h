@@ -13,7 +13,8 @@ typedef struct accel__scratch {
 } accel__scratch;
 
 /* Makes one under `parent`; NULL: under TMPDIR (which set-user-id programs ignore), or where that
- * cannot be used under /tmp. Returns 0, or errno's value. */
+ * cannot be used under /tmp. Returns 0, or errno's value: EPERM where another user could rename it
+ * (platform/trust.h), which the log tells. */
 int accel__scratch_create(accel__scratch *scratch, const char *parent);
 
 /* The path of file `name` in it. False where it does not fit. */

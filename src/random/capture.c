@@ -20,16 +20,19 @@ accel__capture *accel__random_capture_of(const accel_generator *generator)
 /* ---- replays ---- */
 
 /* What the replay uses is taken from the generator. */
-static accel_status take_for_replay(accel__random_part *part, accel__rng_state *out_state)
+static accel_status take_for_replay(accel__capture_part *base, accel__part_taken *out_taken)
 {
     static const char function[] = "accel_graph_replay";
+    const accel__random_part *part = (accel__random_part *)base;
     accel_generator *generator = part->generator;
+    accel__rng_state state;
     uint64_t end;
     accel__mutex_lock(&generator->mutex);
-    accel_status status = accel__generator_read(generator, out_state, function);
-    accel__rng_state next = *out_state;
-    const bool fits = !__builtin_add_overflow(out_state->offset, part->most, &end);
+    accel_status status = accel__generator_read(generator, &state, function);
+    accel__rng_state next = state;
+    const bool fits = !__builtin_add_overflow(state.offset, part->most, &end);
     next.offset += part->drawn;
+    *out_taken = (accel__part_taken){state.seed, state.offset, state.drawn_in};
     if (status == ACCEL_OK && fits)
         accel__generator_write(generator, &next);
     accel__mutex_unlock(&generator->mutex);
@@ -38,27 +41,30 @@ static accel_status take_for_replay(accel__random_part *part, accel__rng_state *
                              function,
                              "the generator's offset %llu would not stay below 2^64 with the %llu "
                              "words of the graph: set another seed",
-                             (unsigned long long)out_state->offset, (unsigned long long)part->most);
+                             (unsigned long long)state.offset, (unsigned long long)part->most);
     return status;
 }
 
-static accel_status prologue(accel__capture_part *base, accel_stream *stream)
+static void give_back(accel__capture_part *base, const accel__part_taken *taken)
+{
+    const accel__random_part *part = (accel__random_part *)base;
+    const accel__rng_state before = {taken->seed, taken->offset, taken->drawn_in};
+    accel__generator_give_back(part->generator, &before, part->drawn);
+}
+
+static accel_status prologue(accel__capture_part *base, const accel__part_taken *taken,
+                             accel_stream *stream)
 {
     accel__random_part *part = (accel__random_part *)base;
-    accel__rng_state state;
-    accel_status status = take_for_replay(part, &state);
-    if (status != ACCEL_OK)
-        return status;
+    accel_status status = ACCEL_OK;
     if (!part->is_ordered && stream != part->home) { /* whoever had that memory before has passed */
         status = accel_stream_wait_stream(stream, part->home);
         part->is_ordered = status == ACCEL_OK;
     }
     if (status == ACCEL_OK)
-        status = accel_fill(&part->cells[0], &state.seed, 8, 8, stream);
+        status = accel_fill(&part->cells[0], &taken->seed, 8, 8, stream);
     if (status == ACCEL_OK)
-        status = accel_fill(&part->cells[1], &state.offset, 8, 8, stream);
-    if (status != ACCEL_OK)
-        accel__generator_give_back(part->generator, &state, part->drawn);
+        status = accel_fill(&part->cells[1], &taken->offset, 8, 8, stream);
     return status;
 }
 
@@ -93,7 +99,11 @@ static accel__random_part *make_part(accel_generator *generator, const char *fun
         return NULL;
     }
     part->cells = cells;
-    part->base = (accel__capture_part){.key = generator, .prologue = prologue, .release = release};
+    part->base = (accel__capture_part){.key = generator,
+                                       .take = take_for_replay,
+                                       .give_back = give_back,
+                                       .prologue = prologue,
+                                       .release = release};
     part->generator = generator;
     accel_generator_retain(generator);
     return part;

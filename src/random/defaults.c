@@ -1,9 +1,9 @@
 /* defaults.c: see defaults.h.
  *
- * What is set before the backend has started holds at once, so that questions answer with it, and is
- * queued: run in its place among the other deferred calls, it holds again. A change is applied under one
- * mutex, at once only where the queue has not come to it before: it is never applied to a generator that
- * has been drawn from in between. */
+ * What is set before the backend has started is queued, and takes its place among the other deferred calls:
+ * a call that was deferred before it, and draws, does so from the state before. Until then it is only asked
+ * for: questions answer with it, since a program that has set a seed wants to see that one. Draws come when
+ * the queue is through, or out of it, so they never meet a state that is only asked for. */
 #include "random/defaults.h"
 
 #include <accel/lifecycle.h>
@@ -79,8 +79,8 @@ accel_status accel_generator_default(accel_device device, accel_generator **out_
 
 /* ---- changes ---- */
 
-typedef struct change {
-    _Atomic(uint32_t) references; /* the caller's, and the queue's */
+typedef struct accel__rng_change {
+    _Atomic(uint32_t) references; /* the caller's, the queue's, and those of generators: `asked` */
     bool was_run;                 /* by the queue. Guarded by the mutex */
     bool is_for_all;              /* `states[0].seed` is for every device of the backend */
     accel_backend backend;
@@ -91,38 +91,91 @@ typedef struct change {
 
 static void let_go(change *made)
 {
-    if (atomic_fetch_sub(&made->references, 1) != 1)
+    if (made == NULL || atomic_fetch_sub(&made->references, 1) != 1)
         return;
     accel__deallocate(made->generators);
     accel__deallocate(made->states);
     accel__deallocate(made);
 }
 
-static void write_state(accel_generator *generator, const accel__rng_state *state)
+/* With the generator's mutex held. */
+static void ask_for(accel_generator *generator, change *made)
 {
-    accel__mutex_lock(&generator->mutex);
-    accel__generator_write(generator, state);
-    accel__mutex_unlock(&generator->mutex);
+    if (made != NULL)
+        atomic_fetch_add(&made->references, 1);
+    let_go(atomic_exchange(&generator->asked, made));
 }
 
-static void apply_to_all(accel_backend backend, const accel__rng_state *state)
+void accel__generator_forget_asked(accel_generator *generator)
 {
-    seed_for_all *common = &all_seeds[backend - 1];
+    ask_for(generator, NULL);
+}
+
+/* A state that another process has drawn is none of this one, which draws its own. */
+static bool is_foreign(const accel__rng_state *state)
+{
+    return state->drawn_in != 0 && state->drawn_in != accel__generation();
+}
+
+static const accel__rng_state *state_for(const change *made, const accel_generator *generator)
+{
+    uint32_t i = 0;
+    while (!made->is_for_all && i + 1 < made->count && made->generators[i] != generator)
+        i++;
+    return &made->states[i];
+}
+
+accel_status accel__generator_answer(accel_generator *generator, accel__rng_state *out_state,
+                                     const char *function)
+{
+    const accel__backend *backend = generator->device->backend;
+    const change *asked = generator->asked;
+    if (asked == NULL || accel__backend_is_drained(backend) ||
+        accel__backend_is_starting(backend) || is_foreign(state_for(asked, generator)))
+        return accel__generator_read(generator, out_state, function);
+    *out_state = *state_for(asked, generator);
+    return ACCEL_OK;
+}
+
+/* Calls `act` for each generator that the change is for, locked. With the mutex held. */
+static void for_each(change *made, void (*act)(change *made, accel_generator *generator))
+{
+    const uint32_t count = made->is_for_all ? ACCEL__DEVICE_MAX : made->count;
+    for (uint32_t i = 0; i < count; i++) {
+        accel_generator *generator = made->is_for_all ? defaults[made->backend - 1][i]
+                                                      : made->generators[i];
+        if (generator == NULL)
+            continue;
+        accel__mutex_lock(&generator->mutex);
+        act(made, generator);
+        accel__mutex_unlock(&generator->mutex);
+    }
+}
+
+static void announce_to(change *made, accel_generator *generator)
+{
+    ask_for(generator, made);
+}
+
+/* What was asked for later stays asked for. */
+static void apply_to(change *made, accel_generator *generator)
+{
+    const accel__rng_state *state = state_for(made, generator);
+    if (!is_foreign(state))
+        accel__generator_write(generator, state);
+    if (generator->asked == made)
+        ask_for(generator, NULL);
+}
+
+/* With the mutex held. Generators that are made from now on begin with it. */
+static void remember_for_later(const change *made)
+{
+    seed_for_all *common = &all_seeds[made->backend - 1];
     const uint32_t other = common->which == 1 ? 1 : 0;
-    common->seed[other] = state->seed;
+    if (!made->is_for_all)
+        return;
+    common->seed[other] = made->states[0].seed;
     common->which = other + 1;
-    for (int i = 0; i < ACCEL__DEVICE_MAX; i++)
-        if (defaults[backend - 1][i] != NULL)
-            write_state(defaults[backend - 1][i], state);
-}
-
-/* With the mutex held. */
-static void apply(const change *made)
-{
-    if (made->is_for_all)
-        apply_to_all(made->backend, &made->states[0]);
-    for (uint32_t i = 0; !made->is_for_all && i < made->count; i++)
-        write_state(made->generators[i], &made->states[i]);
 }
 
 static accel_status run_queued(accel_device device, void *user)
@@ -131,7 +184,8 @@ static accel_status run_queued(accel_device device, void *user)
     (void)device;
     accel__mutex_lock(&defaults_mutex);
     made->was_run = true;
-    apply(made);
+    remember_for_later(made);
+    for_each(made, apply_to);
     accel__mutex_unlock(&defaults_mutex);
     let_go(made);
     return ACCEL_OK;
@@ -142,11 +196,13 @@ static void drop_queued(void *user)
     let_go(user);
 }
 
-static void apply_now(change *made)
+static void announce(change *made)
 {
     accel__mutex_lock(&defaults_mutex);
-    if (!made->was_run)
-        apply(made);
+    if (!made->was_run) {
+        remember_for_later(made);
+        for_each(made, announce_to);
+    }
     accel__mutex_unlock(&defaults_mutex);
 }
 
@@ -186,7 +242,7 @@ static accel_status change_deferred(accel__backend *backend, accel_generator *co
                            "no memory to defer a seed or a state");
     const accel_status status = accel_lazy_call(backend->number, run_queued, made, &options);
     if (status == ACCEL_OK)
-        apply_now(made);
+        announce(made);
     else
         let_go(made); /* the queue did not take it */
     let_go(made);

@@ -8,6 +8,15 @@
 accel_status accel__default_generator(accel__device *device, accel_generator **out_generator,
                                       const char *function);
 
+/* With the mutex held: the state that questions answer with. It is the one that is asked for, where a
+ * deferred change is queued, but for the deferred calls: these see what draws use. SYSTEM. */
+accel_status accel__generator_answer(accel_generator *generator, accel__rng_state *out_state,
+                                     const char *function);
+
+/* With the mutex held: nothing is asked for any more. Needed where the change never came to its turn: a
+ * program's own deferred seed may have made it needless. */
+void accel__generator_forget_asked(accel_generator *generator);
+
 /* Sets a default generator's state: deferred. */
 accel_status accel__default_set(accel_generator *generator, const accel__rng_state *state,
                                 const char *function);

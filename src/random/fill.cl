@@ -62,6 +62,64 @@
 #define PER_BLOCK 4
 #endif
 
+#if defined(FILL_INTEGER_64)
+#define BELOW(at) accel_philox_below_u64(state, at, range)
+#elif defined(FILL_INTEGER_8) || defined(FILL_INTEGER_16) || defined(FILL_INTEGER_32)
+#define BELOW(at) accel_philox_below_u32(state, at, range)
+#endif
+
+/* The elements of one Philox block. */
+typedef struct elements {
+    TYPE e0;
+    TYPE e1;
+#if PER_BLOCK == 4
+    TYPE e2;
+    TYPE e3;
+#endif
+} elements;
+
+/* One of four: numbers below a bound, normal pairs, and what a word of 32 or 64 bits is mapped to. */
+static elements make(accel_philox_state state, ulong block, ulong low, ulong range)
+{
+    elements made;
+#if defined(BELOW)
+    const ulong first = block * PER_BLOCK;
+    made.e0 = (TYPE)(low + BELOW(first));
+    made.e1 = (TYPE)(low + BELOW(first + 1));
+#if PER_BLOCK == 4
+    made.e2 = (TYPE)(low + BELOW(first + 2));
+    made.e3 = (TYPE)(low + BELOW(first + 3));
+#endif
+#else
+    const accel_philox_words x = accel_philox_block(state.seed, state.offset / 4 + block, 0);
+#if defined(NARROW)
+    const accel_philox_pair_f32 front = accel_philox_to_normal_f32(x.w0, x.w1);
+    const accel_philox_pair_f32 back = accel_philox_to_normal_f32(x.w2, x.w3);
+    made.e0 = NARROW(front.first);
+    made.e1 = NARROW(front.second);
+    made.e2 = NARROW(back.first);
+    made.e3 = NARROW(back.second);
+#elif PER_BLOCK == 4
+    made.e0 = MAP(x.w0);
+    made.e1 = MAP(x.w1);
+    made.e2 = MAP(x.w2);
+    made.e3 = MAP(x.w3);
+#else
+    const ulong word0 = accel_philox_join(x.w0, x.w1);
+    const ulong word1 = accel_philox_join(x.w2, x.w3);
+#if defined(FILL_NORMAL_F64)
+    const accel_philox_pair_f64 pair = accel_philox_to_normal_f64(word0, word1);
+    made.e0 = pair.first;
+    made.e1 = pair.second;
+#else
+    made.e0 = MAP64(word0);
+    made.e1 = MAP64(word1);
+#endif
+#endif
+#endif
+    return made;
+}
+
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void
 accel_fill(const ulong seed, const ulong offset, const ulong count, const ulong low,
            const ulong range, const uint from_cells, __global const ulong *cells,
@@ -71,57 +129,14 @@ accel_fill(const ulong seed, const ulong offset, const ulong count, const ulong 
     const ulong first = block * PER_BLOCK;
     if (first >= count)
         return;
-    const accel_philox_state state = accel_philox_open(seed, offset, from_cells, cells);
+    const elements made = make(accel_philox_open(seed, offset, from_cells, cells), block, low, range);
+    data[first] = made.e0;
+    if (first + 1 < count)
+        data[first + 1] = made.e1;
 #if PER_BLOCK == 4
-    TYPE made0, made1, made2, made3;
-#if defined(FILL_INTEGER_8) || defined(FILL_INTEGER_16) || defined(FILL_INTEGER_32)
-    made0 = (TYPE)(low + accel_philox_below_u32(state, first, range));
-    made1 = (TYPE)(low + accel_philox_below_u32(state, first + 1, range));
-    made2 = (TYPE)(low + accel_philox_below_u32(state, first + 2, range));
-    made3 = (TYPE)(low + accel_philox_below_u32(state, first + 3, range));
-#else
-    const accel_philox_words x = accel_philox_block(state.seed, state.offset / 4 + block, 0);
-#ifdef NARROW
-    const accel_philox_pair_f32 front = accel_philox_to_normal_f32(x.w0, x.w1);
-    const accel_philox_pair_f32 back = accel_philox_to_normal_f32(x.w2, x.w3);
-    made0 = NARROW(front.first);
-    made1 = NARROW(front.second);
-    made2 = NARROW(back.first);
-    made3 = NARROW(back.second);
-#else
-    made0 = MAP(x.w0);
-    made1 = MAP(x.w1);
-    made2 = MAP(x.w2);
-    made3 = MAP(x.w3);
-#endif
-#endif
-    data[first] = made0;
-    if (first + 1 < count)
-        data[first + 1] = made1;
     if (first + 2 < count)
-        data[first + 2] = made2;
+        data[first + 2] = made.e2;
     if (first + 3 < count)
-        data[first + 3] = made3;
-#else
-    TYPE made0, made1;
-#if defined(FILL_INTEGER_64)
-    made0 = low + accel_philox_below_u64(state, first, range);
-    made1 = low + accel_philox_below_u64(state, first + 1, range);
-#else
-    const accel_philox_words x = accel_philox_block(state.seed, state.offset / 4 + block, 0);
-    const ulong word0 = accel_philox_join(x.w0, x.w1);
-    const ulong word1 = accel_philox_join(x.w2, x.w3);
-#ifdef FILL_NORMAL_F64
-    const accel_philox_pair_f64 pair = accel_philox_to_normal_f64(word0, word1);
-    made0 = pair.first;
-    made1 = pair.second;
-#else
-    made0 = MAP64(word0);
-    made1 = MAP64(word1);
-#endif
-#endif
-    data[first] = made0;
-    if (first + 1 < count)
-        data[first + 1] = made1;
+        data[first + 3] = made.e3;
 #endif
 }

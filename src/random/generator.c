@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "platform/calls.h"
 #include "random/capture.h"
+#include "random/defaults.h"
 
 accel_status accel__generator_check(const accel_generator *generator, const char *function)
 {
@@ -71,6 +72,8 @@ void accel__generator_write(accel_generator *generator, const accel__rng_state *
     const uint32_t other = generator->which ^ 1u;
     generator->slots[other] = *state;
     atomic_store_explicit(&generator->which, other, memory_order_release);
+    if (generator->asked != NULL && accel__backend_is_drained(generator->device->backend))
+        accel__generator_forget_asked(generator);
 }
 
 accel_status accel__generator_take(accel_generator *generator, uint64_t words,
@@ -141,7 +144,7 @@ accel_status accel_generator_clone(accel_generator *generator, accel_generator *
     if (status != ACCEL_OK)
         return status;
     accel__mutex_lock(&generator->mutex);
-    status = accel__generator_read(generator, &state, __func__);
+    status = accel__generator_answer(generator, &state, __func__);
     accel__mutex_unlock(&generator->mutex);
     if (status != ACCEL_OK)
         return status;

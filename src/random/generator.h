@@ -26,6 +26,9 @@ struct accel_generator {
         mutex; /* guards what follows, and parts of captures that are of this generator; a leaf */
     accel__rng_state slots[2];
     _Atomic(uint32_t) which;
+    /* What a deferred change will set it to, the last one that is queued; NULL: none is. One word, so that a
+     * child forked in the middle of a change has the one or the other. */
+    _Atomic(struct accel__rng_change *) asked;
 };
 
 accel_status accel__generator_check(const accel_generator *generator, const char *function);
@@ -34,7 +37,7 @@ accel_status accel__generator_check(const accel_generator *generator, const char
 accel_generator *accel__generator_make(accel__device *device, const accel__rng_state *state,
                                        const char *function);
 
-/* With the mutex held. Read may draw a seed anew: SYSTEM where that fails. */
+/* With the mutex held: the state that draws use. Read may draw a seed anew: SYSTEM where that fails. */
 accel_status accel__generator_read(accel_generator *generator, accel__rng_state *out_state,
                                    const char *function);
 void accel__generator_write(accel_generator *generator, const accel__rng_state *state);

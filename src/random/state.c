@@ -62,7 +62,7 @@ static accel_status read_locked(accel_generator *generator, accel__rng_state *ou
                                 const char *function)
 {
     accel__mutex_lock(&generator->mutex);
-    const accel_status status = accel__generator_read(generator, out_state, function);
+    const accel_status status = accel__generator_answer(generator, out_state, function);
     accel__mutex_unlock(&generator->mutex);
     return status;
 }

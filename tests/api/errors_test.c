@@ -204,7 +204,7 @@ static void test_sizes_of_out_structs(void **state)
         accel_device_info info = {.struct_size = wrong[i]};
         accel_device_capability capability = {.struct_size = wrong[i]};
         accel_pointer_information information = {.struct_size = wrong[i]};
-        accel_error error = {.struct_size = wrong[i] < sizeof error ? wrong[i] : 0};
+        accel_error error = {.struct_size = wrong[i]};
         INVALID(accel_device_describe, test_cpu_device(0), &info);
         INVALID(accel_get_device_capability, test_cpu_device(0), &capability);
         INVALID(accel_pointer_info, memory, &information);
@@ -242,6 +242,35 @@ static void test_out_structs_of_other_versions(void **state)
     shorter.struct_size = offsetof(accel_pointer_information, base);
     OK(accel_pointer_info(memory + 5, &shorter));
     assert_int_equal(shorter.kind, ACCEL_MEMORY_KIND_DEVICE);
+    const unsigned char *bytes = (const unsigned char *)&shorter;
+    for (size_t i = shorter.struct_size; i < sizeof shorter; i++)
+        assert_int_equal(bytes[i], 0xa5);
+}
+
+static void test_error_records_of_other_versions(void **state)
+{
+    (void)state;
+    struct {
+        accel_error known;
+        unsigned char later[16];
+        unsigned char behind[8];
+    } longer;
+    INVALID(accel_device_parse, "CPU", &(accel_device){0});
+    memset(&longer, 0xa5, sizeof longer);
+    longer.known.struct_size = sizeof longer.known + sizeof longer.later;
+    OK(accel_last_error(&longer.known));
+    assert_string_equal(longer.known.function, "accel_device_parse");
+    for (size_t i = 0; i < sizeof longer.later; i++)
+        assert_int_equal(longer.later[i], 0);
+    for (size_t i = 0; i < sizeof longer.behind; i++)
+        assert_int_equal(longer.behind[i], 0xa5);
+
+    accel_error shorter;
+    memset(&shorter, 0xa5, sizeof shorter);
+    shorter.struct_size = offsetof(accel_error, vendor_message);
+    OK(accel_last_error(&shorter));
+    assert_int_equal(shorter.status, ACCEL_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(shorter.message, accel_last_error_message());
     const unsigned char *bytes = (const unsigned char *)&shorter;
     for (size_t i = shorter.struct_size; i < sizeof shorter; i++)
         assert_int_equal(bytes[i], 0xa5);
@@ -442,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_unknown_backend_of_a_deferred_call),
         cmocka_unit_test(test_sizes_of_out_structs),
         cmocka_unit_test(test_out_structs_of_other_versions),
+        cmocka_unit_test(test_error_records_of_other_versions),
         cmocka_unit_test(test_options_of_other_versions),
         cmocka_unit_test(test_short_options),
         cmocka_unit_test(test_modules_of_nothing),

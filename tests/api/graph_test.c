@@ -28,6 +28,35 @@ static void test_capture_runs_nothing_and_replays(void **state)
     test_is_usable(stream);
 }
 
+static void ask_device(accel_stream *on, accel_status status, void *graph)
+{
+    accel_device device = ACCEL_DEVICE_CURRENT;
+    (void)on;
+    assert_int_equal(status, ACCEL_OK);
+    assert_int_equal(accel_graph_get_device(graph, &device), ACCEL_ERROR_IN_CALLBACK);
+    assert_int_equal(device.backend, ACCEL_BACKEND_NONE);
+}
+
+static void test_device(void **state)
+{
+    (void)state;
+    accel_graph *graph = NULL;
+    accel_device device = ACCEL_DEVICE_CURRENT;
+    OK(accel_graph_create(test_cpu_device(1), NULL, &graph));
+    OK(accel_graph_get_device(graph, &device));
+    assert_int_equal(device.backend, test_cpu_device(1).backend);
+    assert_int_equal(device.index, 1);
+    FAILS(accel_graph_get_device(graph, NULL), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_graph_get_device");
+    FAILS(accel_graph_get_device(NULL, &device), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_graph_get_device");
+    assert_int_equal(device.backend, ACCEL_BACKEND_NONE);
+    assert_int_equal(device.index, ACCEL_INDEX_NONE);
+    OK(accel_stream_add_callback(stream, ask_device, graph));
+    OK(accel_stream_synchronize(stream));
+    accel_graph_release(graph);
+}
+
 static void test_copies_fills_and_kernels(void **state)
 {
     (void)state;
@@ -327,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_capture_runs_nothing_and_replays),
+        cmocka_unit_test(test_device),
         cmocka_unit_test(test_copies_fills_and_kernels),
         cmocka_unit_test(test_streams_join_by_events),
         cmocka_unit_test(test_an_event_is_after_the_capture_what_it_was_before),

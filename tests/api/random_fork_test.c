@@ -113,6 +113,64 @@ static int words_are_taken_once(void *user)
     return 0;
 }
 
+typedef struct early_draw {
+    uint64_t seed_asked; /* what a question of the deferred call answered */
+    accel_random_reservation words;
+} early_draw;
+
+static accel_status draw_early(accel_device device, void *user)
+{
+    early_draw *made = user;
+    (void)device;
+    made->words.struct_size = sizeof made->words;
+    const accel_status status = accel_initial_seed(&made->seed_asked);
+    return status == ACCEL_OK ? accel_random_reserve(NULL, NULL, 100, &made->words) : status;
+}
+
+/* A deferred call draws from the state of its place: a seed that was set later is not used up by it, and
+ * gives its words once. */
+static int draws_before_a_later_seed(void *user)
+{
+    early_draw early[3] = {{0}, {0}, {0}};
+    accel_random_reservation after = {.struct_size = sizeof after};
+    (void)user;
+    accel_lazy_call(test_cpu(), draw_early, &early[2], NULL); /* from a seed that accel draws */
+    accel_manual_seed(8);
+    accel_lazy_call(test_cpu(), draw_early, &early[0], NULL);
+    accel_manual_seed(7);
+    accel_lazy_call(test_cpu(), draw_early, &early[1], NULL);
+    accel_manual_seed_all(6);
+    CHECK_QUIET(seed_now() == 6);
+    CHECK_QUIET(accel_random_reserve(NULL, NULL, 100, &after) == ACCEL_OK);
+    CHECK_QUIET(early[2].words.seed > 8 && early[2].seed_asked == early[2].words.seed);
+    CHECK_QUIET(early[0].words.seed == 8 && early[0].words.offset == 0);
+    CHECK_QUIET(early[1].words.seed == 7 && early[1].words.offset == 0);
+    CHECK_QUIET(early[0].seed_asked == 8 && early[1].seed_asked == 7);
+    CHECK_QUIET(after.seed == 6 && after.offset == 0);
+    return 0;
+}
+
+static accel_status do_nothing(accel_device device, void *user)
+{
+    (void)device;
+    (void)user;
+    return ACCEL_OK;
+}
+
+/* A program's own deferred seed makes an earlier one needless: what that had asked for is not answered
+ * once the queue is through. */
+static int seed_made_needless(void *user)
+{
+    const accel_lazy_options seeds = {.struct_size = sizeof seeds, .kind = ACCEL_LAZY_KIND_SEED};
+    accel_random_reservation words = {.struct_size = sizeof words};
+    (void)user;
+    accel_manual_seed(7);
+    accel_lazy_call(test_cpu(), do_nothing, NULL, &seeds);
+    CHECK_QUIET(accel_random_reserve(NULL, NULL, 100, &words) == ACCEL_OK);
+    CHECK_QUIET(words.seed != 7 && seed_now() == words.seed);
+    return 0;
+}
+
 /* A deferred call of the program keeps its place among the seeds. */
 static int order_among_others(void *user)
 {
@@ -173,11 +231,14 @@ static int many_seeds(void *user)
 static const char *const case_names[] = {
     "nothing starts",     "order of calls",      "drawn seed",
     "order among others", "order before others", "target of the call",
-    "later ones",         "many seeds",          "words"};
-static int (*const cases[])(void *user) = {
-    nothing_starts,      order_of_calls,      drawn_seed_is_kept,
-    order_among_others,  order_before_others, target_of_the_call,
-    seed_for_later_ones, many_seeds,          words_are_taken_once};
+    "later ones",         "many seeds",          "words",
+    "early draws",        "made needless"};
+static int (*const cases[])(void *user) = {nothing_starts,       order_of_calls,
+                                           drawn_seed_is_kept,   order_among_others,
+                                           order_before_others,  target_of_the_call,
+                                           seed_for_later_ones,  many_seeds,
+                                           words_are_taken_once, draws_before_a_later_seed,
+                                           seed_made_needless};
 
 static void before_the_start(void **state)
 {

@@ -204,6 +204,40 @@ static void replays_at_the_end(void **state)
     accel_graph_release(graph);
 }
 
+/* A child that draws, behind other work of its parent: a replay that cannot have its words queues nothing
+ * of the parent either, and takes no words. */
+static void child_at_the_end(void **state)
+{
+    const uint32_t untouched = 0x11111111;
+    const uint32_t filled = 0x22222222;
+    uint32_t words[COUNT];
+    accel_graph_node first = 0;
+    accel_graph *parent = NULL;
+    accel_graph_scope scope;
+    (void)state;
+    accel_graph *child = begin(&scope);
+    draw(memory);
+    OK(accel_graph_scope_end(&scope));
+    OK(accel_graph_create(test_cpu_device(0), NULL, &parent));
+    OK(accel_graph_add_fill(parent, NULL, 0, memory + COUNT, &filled, 4, 4 * (size_t)COUNT,
+                            &first));
+    OK(accel_graph_add_child(parent, &first, 1, child, &first));
+    OK(accel_graph_add_child(parent, &first, 1, child, NULL));
+    OK(accel_fill(memory + COUNT, &untouched, 4, 4 * (size_t)COUNT, stream));
+    OK(accel_generator_set_offset(generator, UINT64_MAX - 2 * COUNT + 1));
+    FAILS(accel_graph_replay(parent, stream), ACCEL_ERROR_OUT_OF_RANGE, "accel_graph_replay");
+    fetch(words, memory + COUNT);
+    assert_int_equal(words[0], untouched);
+    assert_true(offset_now() == UINT64_MAX - 2 * COUNT + 1);
+    OK(accel_generator_set_offset(generator, 0));
+    OK(accel_graph_replay(parent, stream));
+    fetch(words, memory + COUNT);
+    assert_int_equal(words[0], filled);
+    assert_true(offset_now() == 2 * COUNT);
+    accel_graph_release(parent);
+    accel_graph_release(child);
+}
+
 /* A capture that is given up leaves the generator as it was, usable at once. */
 static void abandoned_captures(void **state)
 {
@@ -324,10 +358,15 @@ int main(void)
 {
     test_environment(1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reseeding_restarts),     cmocka_unit_test(rewinds_in_a_capture),
-        cmocka_unit_test(several_generators),     cmocka_unit_test(seeds_stay_in_a_capture),
-        cmocka_unit_test(replays_at_the_end),     cmocka_unit_test(abandoned_captures),
-        cmocka_unit_test(replays_on_two_streams), cmocka_unit_test(child_and_parent_on_two_streams),
+        cmocka_unit_test(reseeding_restarts),
+        cmocka_unit_test(rewinds_in_a_capture),
+        cmocka_unit_test(several_generators),
+        cmocka_unit_test(seeds_stay_in_a_capture),
+        cmocka_unit_test(replays_at_the_end),
+        cmocka_unit_test(child_at_the_end),
+        cmocka_unit_test(abandoned_captures),
+        cmocka_unit_test(replays_on_two_streams),
+        cmocka_unit_test(child_and_parent_on_two_streams),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

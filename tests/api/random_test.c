@@ -51,6 +51,23 @@ static void begins_as_documented(void **state)
     accel_generator_release(NULL);
 }
 
+/* A reference that was retained keeps the generator, with its state, when another one is released. */
+static void retained(void **state)
+{
+    accel_generator *generator = make(0);
+    (void)state;
+    OK(accel_generator_manual_seed(generator, 17));
+    accel_generator_retain(generator);
+    accel_generator_release(generator);
+    assert_true(seed_of(generator) == 17);
+    accel_generator_release(generator);
+    accel_generator_retain(NULL);
+    accel_generator_retain(default_of(0)); /* lent: retaining and releasing is harmless */
+    accel_generator_release(default_of(0));
+    accel_generator_release(default_of(0));
+    OK(accel_generator_set_offset(default_of(0), 0));
+}
+
 /* Every seed of 64 bits, and negative ones as their two's complements (B101). */
 static void seeds(void **state)
 {
@@ -494,6 +511,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_fills_at_once),
         cmocka_unit_test(begins_as_documented),
+        cmocka_unit_test(retained),
         cmocka_unit_test(seeds),
         cmocka_unit_test(states),
         cmocka_unit_test(one_each),

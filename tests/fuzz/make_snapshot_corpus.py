@@ -79,6 +79,7 @@ for protocol in range(6):
     write("pickle", f"values{protocol}", pickle.dumps(VALUES, protocol))
 write("snapshot", "optimized", pickletools.optimize(pickle.dumps(SNAPSHOT, 4)))
 write("snapshot", "json", json.dumps(SNAPSHOT).encode())
+write("snapshot", "no_events", json.dumps({**SNAPSHOT, "device_traces": [[], []]}).encode())
 write("snapshot", "old", pickle.dumps(OLD, 4))
 write("snapshot", "old_json", json.dumps(OLD).encode())
 write("snapshot", "shared_segments", pickle.dumps({"segments": [SNAPSHOT["segments"][0]] * 50}, 4))

@@ -6,8 +6,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "backends/opencl/icd.h"
-#include "backends/opencl/symbols.h"
+#include "backends/opencl/driver/icd.h"
+#include "backends/opencl/driver/symbols.h"
 #include "support/check.h"
 #include "support/process.h"
 

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "backends/opencl/symbols.h"
+#include "backends/opencl/driver/symbols.h"
 #include "support/check.h"
 
 #include "unit/fault_sweep.h"

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "backends/cpu/device.h"
-#include "backends/cpu/features.h"
-#include "backends/cpu/module.h"
+#include "backends/cpu/module/features.h"
+#include "backends/cpu/module/module.h"
 #include "platform/library.h"
 #include "platform/process.h"
 #include "platform/scratch.h"

@@ -320,9 +320,9 @@ static void *disturb(void *user)
 static void any_thread_may_use_an_event(void **state)
 {
     (void)state;
+    static _Atomic(int) flag; /* nobody waits for the last of the brief streams */
     pthread_t threads[3];
     accel_native_event *events[4];
-    _Atomic(int) flag = 0;
     for (int i = 0; i < 4; i++)
         events[i] = cpu_event(&cpu, i % 2 != 0);
     atomic_store(&stop, 0);

@@ -51,14 +51,9 @@ static inline int fault_thread(pthread_t *thread, const pthread_attr_t *attribut
     return fault_due() ? EAGAIN : fault_real.thread_create(thread, attributes, body, user);
 }
 
-static inline int fault_spawn(pid_t *process, const char *path,
-                              const posix_spawn_file_actions_t *actions,
-                              const posix_spawnattr_t *attributes, char *const arguments[],
-                              char *const environment[])
+static inline int fault_spawn(const struct accel__spawn *wanted, pid_t *out_process)
 {
-    return fault_due()
-               ? EAGAIN
-               : fault_real.spawn(process, path, actions, attributes, arguments, environment);
+    return fault_due() ? EAGAIN : fault_real.spawn(wanted, out_process);
 }
 
 static inline int fault_open(const char *path, int flags, mode_t mode)

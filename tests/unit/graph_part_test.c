@@ -1,6 +1,7 @@
 /* graph_part_test.c: how another layer takes part in graphs (core/capture.h): its prologue is called before
  * each replay, on the stream that replays, in order; in a child before the child's nodes, each time that the
- * child occurs; a failure keeps the graph from being queued; release comes once, when the last graph that has
+ * child occurs; what it takes beforehand it takes for all occurrences before anything is queued, and a failure
+ * keeps all of the graph from being queued; release comes once, when the last graph that has
  * the part is gone and its replays have passed. */
 #include "base/error.h"
 #include "core/capture.h"
@@ -13,12 +14,33 @@ typedef struct part {
     test_log *log;
     uint32_t prologues;
     uint32_t releases;
-    accel_status fails; /* what the prologue returns instead */
+    uint32_t taken;      /* what was taken and not given back */
+    uint32_t takes_left; /* then taking fails */
+    accel_status fails;  /* what the prologue returns instead */
 } part;
 
-static accel_status append_value(accel__capture_part *base, accel_stream *on)
+static accel_status take_one(accel__capture_part *base, accel__part_taken *out_taken)
 {
     part *own = (part *)base;
+    if (own->takes_left == 0)
+        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, NULL, "test", "there is no more to take");
+    own->takes_left--;
+    out_taken->offset = own->taken++;
+    return ACCEL_OK;
+}
+
+/* The last one that was taken comes first. */
+static void give_one_back(accel__capture_part *base, const accel__part_taken *taken)
+{
+    part *own = (part *)base;
+    assert_int_equal(taken->offset, --own->taken);
+}
+
+static accel_status append_value(accel__capture_part *base, const accel__part_taken *taken,
+                                 accel_stream *on)
+{
+    part *own = (part *)base;
+    (void)taken;
     own->prologues++;
     if (own->fails != ACCEL_OK)
         return accel__fail(own->fails, NULL, "test", "the prologue fails on purpose");
@@ -111,6 +133,38 @@ static void test_in_children(void **state)
     assert_int_equal(taking.releases, 1);
 }
 
+/* A child in the middle that cannot have what it needs, and one whose prologue fails. */
+static void test_a_child_that_fails(void **state)
+{
+    (void)state;
+    static test_log log;
+    part taking = make_part(7, &log);
+    taking.base.take = take_one;
+    taking.base.give_back = give_one_back;
+    taking.takes_left = 1;
+    accel_graph *child = capture_with(&taking, 1);
+    accel_graph *parent = test_graph_make(false);
+    accel_graph_node node = 0;
+    OK(accel_graph_add_child(parent, NULL, 0, child, &node));
+    OK(accel_graph_add_child(parent, &node, 1, child, &node));
+    FAILS(accel_graph_replay(parent, stream), ACCEL_ERROR_OUT_OF_RANGE, "accel_graph_replay");
+    OK(accel_stream_synchronize(stream));
+    assert_int_equal(log.count, 0);
+    assert_int_equal(taking.prologues, 0);
+    assert_int_equal(taking.taken, 0);
+    taking.takes_left = 4;
+    taking.fails = ACCEL_ERROR_OUT_OF_MEMORY;
+    FAILS(accel_graph_replay(parent, stream), ACCEL_ERROR_OUT_OF_MEMORY, "accel_graph_replay");
+    assert_int_equal(taking.taken, 0);
+    taking.fails = ACCEL_OK;
+    replay(parent);
+    assert_int_equal(taking.taken, 2);
+    test_log_is(&log, (const uint32_t[]){7, 1, 7, 1}, 4);
+    accel_graph_release(parent);
+    accel_graph_release(child);
+    assert_int_equal(taking.releases, 1);
+}
+
 static void test_release_waits_for_replays(void **state)
 {
     (void)state;
@@ -155,7 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_before_each_replay), cmocka_unit_test(test_a_failing_prologue),
         cmocka_unit_test(test_in_children),        cmocka_unit_test(test_release_waits_for_replays),
-        cmocka_unit_test(test_captures_that_fail),
+        cmocka_unit_test(test_captures_that_fail), cmocka_unit_test(test_a_child_that_fails),
     };
     return cmocka_run_group_tests_name("graph_part", tests, test_graphs_set_up,
                                        test_graphs_tear_down);

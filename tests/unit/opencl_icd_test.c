@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backends/opencl/icd.h"
-#include "backends/opencl/icd_file.h"
+#include "backends/opencl/driver/icd.h"
+#include "backends/opencl/driver/icd_file.h"
 
 enum { DRIVER_MAX = 8, PATH_SIZE = 256 };
 

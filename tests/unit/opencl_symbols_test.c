@@ -1,4 +1,4 @@
-/* opencl_symbols_test.c: the declarations of src/backends/opencl/symbols.h against the real headers, line
+/* opencl_symbols_test.c: the declarations of src/backends/opencl/driver/symbols.h against the real headers, line
  * by line: values of constants, places in the dispatch table, types of functions. Skipped where the
  * headers are not installed. */
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl_icd.h>
 #define ACCEL__OPENCL_ONLY_LISTS
-#include "backends/opencl/symbols.h"
+#include "backends/opencl/driver/symbols.h"
 #endif
 
 #ifdef HAVE_HEADERS

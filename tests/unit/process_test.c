@@ -13,6 +13,7 @@
 
 #include "base/environment.h"
 #include "platform/clock.h"
+#include "platform/spawn.h"
 #include "support/check.h"
 #include "support/process.h"
 #include "unit/fault_sweep.h"
@@ -136,6 +137,32 @@ static void memory_limit_reaches_what_is_started(void **state)
     got = run_within(greedy, &wide);
     assert_true(got.started && got.result.known);
     assert_int_equal(got.result.exit_status, 0);
+    accel__text_release(&got.text);
+}
+
+static accel__calls real_calls;
+
+/* Comes back once the program has done all that it does. */
+static int spawn_and_see_it_end(const accel__spawn *wanted, pid_t *out_process)
+{
+    siginfo_t ending;
+    const int code = real_calls.spawn(wanted, out_process);
+    if (code == 0)
+        waitid(P_PID, (id_t)*out_process, &ending, WEXITED | WNOWAIT);
+    return code;
+}
+
+/* The limit is there before the program's first instruction, however late this thread goes on. */
+static void memory_limit_is_there_from_the_start(void **state)
+{
+    (void)state;
+    const accel__process_limits limits = {.timeout_ms = 20000, .memory_bytes = 100 << 20};
+    real_calls = accel__platform;
+    accel__platform.spawn = spawn_and_see_it_end;
+    said got = run_within("ulimit -S -d", &limits);
+    accel__platform.spawn = real_calls.spawn;
+    assert_true(got.started && got.result.known);
+    assert_string_equal(accel__text_string(&got.text), "102400\n");
     accel__text_release(&got.text);
 }
 
@@ -369,6 +396,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(endings_are_told_apart),
         cmocka_unit_test(time_limit_kills_the_whole_group),
         cmocka_unit_test(memory_limit_reaches_what_is_started),
+        cmocka_unit_test(memory_limit_is_there_from_the_start),
         cmocka_unit_test(a_helper_left_behind_does_not_hold_us),
         cmocka_unit_test(nothing_is_inherited),
         cmocka_unit_test(environment_is_the_callers),

@@ -8,7 +8,7 @@
 #define ACCEL_PHILOX_FMA(a, b, c) fma(a, b, c)
 #include <accel/philox.h>
 
-#include "backends/cpu/random.h"
+#include "backends/cpu/random/random.h"
 #include "support/check.h"
 
 static const uint64_t default_seed = ACCEL_GENERATOR_DEFAULT_SEED;

@@ -1,14 +1,14 @@
 /* backend.c: the table of the cpu backend: kernels are C functions, devices are the processors that the
  * process may use, device memory is host memory. */
 #include "backends/cpu/device.h"
-#include "backends/cpu/event.h"
 #include "backends/cpu/memory.h"
-#include "backends/cpu/module.h"
-#include "backends/cpu/pool.h"
-#include "backends/cpu/random.h"
-#include "backends/cpu/schedule.h"
-#include "backends/cpu/stream.h"
+#include "backends/cpu/module/module.h"
+#include "backends/cpu/queue/event.h"
+#include "backends/cpu/queue/schedule.h"
+#include "backends/cpu/queue/stream.h"
+#include "backends/cpu/random/random.h"
 #include "backends/cpu/virtual.h"
+#include "backends/cpu/workers/pool.h"
 
 /* Found by the build through the name of the folder. */
 const accel_backend_table *accel__backend_cpu(void);

@@ -4,7 +4,7 @@
 
 #include <accel/backend.h>
 
-#include "backends/cpu/queue.h"
+#include "backends/cpu/queue/queue.h"
 #include "platform/mutex.h"
 
 struct accel_native_device {

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "backends/cpu/execute.h"
-#include "backends/cpu/job.h"
-#include "backends/cpu/pool.h"
-#include "backends/cpu/stream.h"
+#include "backends/cpu/queue/stream.h"
+#include "backends/cpu/workers/execute.h"
+#include "backends/cpu/workers/job.h"
+#include "backends/cpu/workers/pool.h"
 #include "base/error.h"
 #include "platform/machine.h"
 #include "platform/pages.h"

@@ -1,11 +1,11 @@
 /* backend.c: the table of the opencl backend: any driver of OpenCL 1.2 or newer, opened at run time. */
 #include "backends/opencl/device.h"
-#include "backends/opencl/driver.h"
-#include "backends/opencl/event.h"
-#include "backends/opencl/gate.h"
-#include "backends/opencl/icd.h"
-#include "backends/opencl/module.h"
-#include "backends/opencl/stream.h"
+#include "backends/opencl/driver/driver.h"
+#include "backends/opencl/driver/icd.h"
+#include "backends/opencl/module/module.h"
+#include "backends/opencl/queue/event.h"
+#include "backends/opencl/queue/gate.h"
+#include "backends/opencl/queue/stream.h"
 
 /* Found by the build through the name of the folder. */
 const accel_backend_table *accel__backend_opencl(void);

@@ -1,8 +1,8 @@
 /* device.c: opening a device, and what is asked of an open one. */
 #include "backends/opencl/device.h"
 
-#include "backends/opencl/describe.h"
-#include "backends/opencl/driver.h"
+#include "backends/opencl/driver/describe.h"
+#include "backends/opencl/driver/driver.h"
 #include "base/allocate.h"
 #include "base/error.h"
 

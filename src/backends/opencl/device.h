@@ -4,8 +4,8 @@
 
 #include <accel/backend.h>
 
-#include "backends/opencl/memory.h"
-#include "backends/opencl/symbols.h"
+#include "backends/opencl/driver/symbols.h"
+#include "backends/opencl/memory/memory.h"
 
 /* How device memory is addressed, best first. */
 typedef enum accel__opencl_pointers {

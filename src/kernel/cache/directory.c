@@ -159,7 +159,8 @@ static accel__cache_found read_whole(int file, unsigned char *data, size_t size)
     return ACCEL__CACHE_FOUND;
 }
 
-/* May the open file be read: regular, ours, and not absurdly large? */
+/* May the open file be read: regular, ours alone under this one name, and not absurdly large? Something
+ * else of ours that was linked here, before the directory was closed to others, is no entry. */
 static accel__cache_found check_file(int file, size_t *out_size)
 {
     struct stat status;
@@ -167,6 +168,7 @@ static accel__cache_found check_file(int file, size_t *out_size)
         return ACCEL__CACHE_NOT_FOUND;
     *out_size = (size_t)status.st_size;
     const bool is_fit = S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+                        status.st_nlink <= 1 && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
                         (uint64_t)status.st_size <= accel__cache_limit();
     return is_fit ? ACCEL__CACHE_FOUND : ACCEL__CACHE_UNFIT;
 }

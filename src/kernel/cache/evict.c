@@ -17,7 +17,8 @@
 #include "base/environment.h"
 #include "kernel/cache/internal.h"
 
-/* A file that was begun so long ago has lost its writer. */
+/* A file that was begun so long ago has lost its writer; so has one that the clock, set back since, says
+ * is still to come. */
 enum { TEMPORARY_LIFETIME_S = 3600 };
 
 typedef struct entry {
@@ -62,7 +63,8 @@ static void look_at(int directory, const char *name, listing *list)
         fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
         return;
     if (!is_entry) {
-        if (time(NULL) - status.st_mtim.tv_sec > TEMPORARY_LIFETIME_S)
+        const time_t age = time(NULL) - status.st_mtim.tv_sec;
+        if (age > TEMPORARY_LIFETIME_S || age < -TEMPORARY_LIFETIME_S)
             unlinkat(directory, name, 0);
         return;
     }

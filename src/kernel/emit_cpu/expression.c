@@ -203,64 +203,53 @@ static bool is_vector_operator(const accel__node *node)
     }
 }
 
+static void emit_text(accel__emitter *emitter, const accel__node *node)
+{
+    accel__emit(emitter, "%s", node->text);
+}
+
+static void emit_named(accel__emitter *emitter, const accel__node *node)
+{
+    emit_name(emitter, node->symbol);
+}
+
+static void emit_member(accel__emitter *emitter, const accel__node *node)
+{
+    accel__emit_expression(emitter, node->a);
+    accel__emit(emitter, "%sm_%s", node->flag ? "->" : ".", node->field->name);
+}
+
+typedef void (*emit_function)(accel__emitter *emitter, const accel__node *node);
+
+/* By the kind of node; those that are no expressions have none. */
+static const emit_function emit_functions[] = {
+    [ACCEL__NODE_INTEGER] = emit_integer,
+    [ACCEL__NODE_FLOAT] = emit_text,
+    [ACCEL__NODE_NAME] = emit_named,
+    [ACCEL__NODE_UNARY] = emit_unary,
+    [ACCEL__NODE_STEP] = emit_step,
+    [ACCEL__NODE_BINARY] = emit_binary,
+    [ACCEL__NODE_ASSIGN] = accel__emit_assign,
+    [ACCEL__NODE_CONDITION] = emit_condition,
+    [ACCEL__NODE_COMMA] = emit_comma,
+    [ACCEL__NODE_INDEX] = emit_index,
+    [ACCEL__NODE_MEMBER] = emit_member,
+    [ACCEL__NODE_SWIZZLE] = accel__emit_vector,
+    [ACCEL__NODE_VECTOR] = accel__emit_vector,
+    [ACCEL__NODE_CAST] = emit_cast,
+    [ACCEL__NODE_CALL] = accel__emit_call,
+    [ACCEL__NODE_BUILTIN] = accel__emit_builtin,
+    [ACCEL__NODE_LIST] = emit_list,
+};
+
 void accel__emit_expression(accel__emitter *emitter, const accel__node *node)
 {
-    if (is_vector_operator(node)) {
+    const size_t kind = (size_t)node->kind;
+    if (is_vector_operator(node))
         accel__emit_vector(emitter, node);
-        return;
-    }
-    switch (node->kind) {
-    case ACCEL__NODE_INTEGER:
-        emit_integer(emitter, node);
-        return;
-    case ACCEL__NODE_FLOAT:
-        accel__emit(emitter, "%s", node->text);
-        return;
-    case ACCEL__NODE_NAME:
-        emit_name(emitter, node->symbol);
-        return;
-    case ACCEL__NODE_UNARY:
-        emit_unary(emitter, node);
-        return;
-    case ACCEL__NODE_STEP:
-        emit_step(emitter, node);
-        return;
-    case ACCEL__NODE_BINARY:
-        emit_binary(emitter, node);
-        return;
-    case ACCEL__NODE_ASSIGN:
-        accel__emit_assign(emitter, node);
-        return;
-    case ACCEL__NODE_CONDITION:
-        emit_condition(emitter, node);
-        return;
-    case ACCEL__NODE_COMMA:
-        emit_comma(emitter, node);
-        return;
-    case ACCEL__NODE_INDEX:
-        emit_index(emitter, node);
-        return;
-    case ACCEL__NODE_MEMBER:
-        accel__emit_expression(emitter, node->a);
-        accel__emit(emitter, "%sm_%s", node->flag ? "->" : ".", node->field->name);
-        return;
-    case ACCEL__NODE_SWIZZLE:
-    case ACCEL__NODE_VECTOR:
-        accel__emit_vector(emitter, node);
-        return;
-    case ACCEL__NODE_CAST:
-        emit_cast(emitter, node);
-        return;
-    case ACCEL__NODE_CALL:
-        accel__emit_call(emitter, node);
-        return;
-    case ACCEL__NODE_BUILTIN:
-        accel__emit_builtin(emitter, node);
-        return;
-    case ACCEL__NODE_LIST:
-        emit_list(emitter, node);
-        return;
-    default:
+    else if (kind < sizeof(emit_functions) / sizeof(emit_functions[0]) &&
+             emit_functions[kind] != NULL)
+        emit_functions[kind](emitter, node);
+    else
         accel__emit_fail(emitter, node->file, node->line, "this expression cannot be translated");
-    }
 }

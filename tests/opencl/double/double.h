@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/opencl/symbols.h"
+#include "backends/opencl/driver/symbols.h"
 
 enum { DOUBLE_TABLE_SIZE = 160, DEPENDENCIES = 2, CALLBACKS = 4 };
 

@@ -1,0 +1,200 @@
+/* stream.c: see stream.h. */
+#include "backends/opencl/queue/stream.h"
+
+#include <time.h>
+
+#include "backends/opencl/driver/describe.h"
+#include "backends/opencl/queue/worker.h"
+#include "base/allocate.h"
+#include "base/error.h"
+
+/* A stream that waits for its end: when its last command has passed, the queue can be released without
+ * making anybody wait. */
+typedef struct stream_end {
+    accel__opencl_job job;
+    accel__opencl_stream *stream;
+} stream_end;
+
+/* What create makes: the job is there from the beginning, so that destroy cannot fail. */
+typedef struct whole_stream {
+    accel__opencl_stream stream;
+    stream_end end;
+} whole_stream;
+
+/* ---- failure ---- */
+
+accel_status accel__opencl_stream_failure(accel__opencl_stream *stream, cl_int code)
+{
+    cl_int none = CL_SUCCESS;
+    atomic_compare_exchange_strong(&stream->failure, &none, code);
+    const cl_int first = stream->failure;
+    const char *name = accel__opencl_code_name(first);
+    return accel__fail_vendor(ACCEL_ERROR_DEVICE_FAILED, "opencl", "accel_stream", first, name,
+                              "work queued on the stream failed: %s (%d)", name, first);
+}
+
+/* ---- enqueueing ---- */
+
+accel_status accel__opencl_begin(accel__opencl_stream *stream)
+{
+    const cl_int failure = atomic_load_explicit(&stream->failure, memory_order_relaxed);
+    if (failure != CL_SUCCESS)
+        return accel__opencl_stream_failure(stream, failure);
+    accel__mutex_lock(&stream->mutex);
+    return ACCEL_OK;
+}
+
+accel_status accel__opencl_enqueued(accel__opencl_stream *stream, cl_int code, cl_event event,
+                                    const char *call)
+{
+    const accel__opencl_api *api = stream->device->api;
+    cl_event before = event;
+    if (event != NULL) {
+        before = stream->last;
+        stream->last = event;
+    }
+    accel__mutex_unlock(&stream->mutex);
+    if (before != NULL)
+        api->clReleaseEvent(before);
+    if (event != NULL) /* unlocked: some drivers run the queue inside it, callbacks included */
+        api->clFlush(stream->queue);
+    return code == CL_SUCCESS ? ACCEL_OK : accel__opencl_fail(code, call);
+}
+
+/* The event of the command queued last, retained; NULL: nothing was queued. */
+static cl_event retain_last(accel__opencl_stream *stream)
+{
+    accel__mutex_lock(&stream->mutex);
+    cl_event last = stream->last;
+    if (last != NULL)
+        stream->device->api->clRetainEvent(last);
+    accel__mutex_unlock(&stream->mutex);
+    return last;
+}
+
+/* ---- creation and end ---- */
+
+static void release(accel__opencl_stream *stream)
+{
+    const accel__opencl_api *api = stream->device->api;
+    if (stream->last != NULL)
+        api->clReleaseEvent(stream->last);
+    api->clReleaseCommandQueue(stream->queue);
+    accel__deallocate(stream); /* first member of what was made */
+}
+
+static void on_end(accel__opencl_job *job, cl_int code)
+{
+    (void)code;
+    release(((stream_end *)job)->stream);
+}
+
+static cl_bitfield queue_priority(const accel__opencl_device *device, int32_t priority)
+{
+    if (!device->priorities)
+        return 0;
+    return priority < 0   ? CL_QUEUE_PRIORITY_HIGH_KHR
+           : priority > 0 ? CL_QUEUE_PRIORITY_LOW_KHR
+                          : CL_QUEUE_PRIORITY_MED_KHR;
+}
+
+accel_status accel__opencl_stream_create(accel_native_device *native, int32_t priority,
+                                         accel_native_stream **out_stream)
+{
+    accel__opencl_device *device = (accel__opencl_device *)native;
+    whole_stream *made = accel__allocate(sizeof *made);
+    cl_int code = CL_SUCCESS;
+    if (made == NULL)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", "accel_stream_create",
+                           "no memory for a stream");
+    made->stream.device = device;
+    made->stream.queue = accel__opencl_create_queue(device->api, device->context, device->id,
+                                                    device->timing ? CL_QUEUE_PROFILING_ENABLE : 0,
+                                                    queue_priority(device, priority), &code);
+    if (made->stream.queue == NULL) {
+        accel__deallocate(made);
+        return accel__error_met_by(accel__opencl_fail(code, "clCreateCommandQueue"),
+                                   "accel_stream_create");
+    }
+    made->end.stream = &made->stream;
+    made->end.job.run = on_end;
+    *out_stream = (accel_native_stream *)&made->stream;
+    return ACCEL_OK;
+}
+
+cl_int accel__opencl_state(const accel__opencl_api *api, cl_event event)
+{
+    cl_int state = CL_COMPLETE;
+    const cl_int code = api->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                                            &state, NULL);
+    return code == CL_SUCCESS ? state : code;
+}
+
+/* Some drivers' wait returns before an event that hangs on a user event has passed: then it is looked at
+ * again, at growing distances. */
+cl_int accel__opencl_await(const accel__opencl_api *api, cl_event event)
+{
+    enum { PAUSE_LEAST_NS = 20000, PAUSE_MOST_NS = 1000000 };
+    struct timespec pause = {.tv_nsec = PAUSE_LEAST_NS};
+    for (;;) {
+        const cl_int code = api->clWaitForEvents(1, &event);
+        const cl_int state = accel__opencl_state(api, event);
+        if (state <= CL_COMPLETE)
+            return state;
+        if (code != CL_SUCCESS)
+            return code;
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < PAUSE_MOST_NS / 2 ? pause.tv_nsec * 2 : PAUSE_MOST_NS;
+    }
+}
+
+void accel__opencl_stream_destroy(accel_native_stream *native)
+{
+    accel__opencl_stream *stream = (accel__opencl_stream *)native;
+    const accel__opencl_api *api = stream->device->api;
+    if (stream->last == NULL || accel__opencl_state(api, stream->last) <= CL_COMPLETE ||
+        accel__opencl_worker_ready() != ACCEL_OK) {
+        release(stream);
+        return;
+    }
+    accel__opencl_worker_after(api, stream->last, &((whole_stream *)stream)->end.job);
+}
+
+/* ---- questions and waits ---- */
+
+accel_status accel__opencl_stream_query(accel_native_stream *native, bool *out_done)
+{
+    accel__opencl_stream *stream = (accel__opencl_stream *)native;
+    accel__mutex_lock(&stream->mutex);
+    const cl_int state = stream->last != NULL
+                             ? accel__opencl_state(stream->device->api, stream->last)
+                             : CL_COMPLETE;
+    accel__mutex_unlock(&stream->mutex);
+    *out_done = state <= CL_COMPLETE;
+    if (state < CL_COMPLETE || stream->failure != CL_SUCCESS)
+        return accel__error_met_by(accel__opencl_stream_failure(stream, state),
+                                   "accel_stream_query");
+    return ACCEL_OK;
+}
+
+accel_status accel__opencl_stream_synchronize(accel_native_stream *native)
+{
+    accel__opencl_stream *stream = (accel__opencl_stream *)native;
+    const accel__opencl_api *api = stream->device->api;
+    cl_event last = retain_last(stream);
+    cl_int state = CL_COMPLETE;
+    if (last != NULL) {
+        state = accel__opencl_await(api, last);
+        api->clReleaseEvent(last);
+    }
+    if (state < CL_COMPLETE || stream->failure != CL_SUCCESS)
+        return accel__error_met_by(accel__opencl_stream_failure(stream, state),
+                                   "accel_stream_synchronize");
+    return ACCEL_OK;
+}
+
+accel_status accel__opencl_stream_handle(accel_native_stream *stream, void **out_handle)
+{
+    *out_handle = ((accel__opencl_stream *)stream)->queue;
+    return ACCEL_OK;
+}

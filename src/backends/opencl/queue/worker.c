@@ -1,0 +1,155 @@
+/* worker.c: see worker.h.
+ *
+ * Jobs run in the order in which their events passed. A job may take long (it calls the program), so
+ * another thread is started when one comes and all are at work, up to a limit. Each thread is counted
+ * before it starts: where none can be started, nothing is queued that would need it. */
+#include "backends/opencl/queue/worker.h"
+
+#include <pthread.h>
+
+#include "backends/opencl/queue/stream.h"
+#include "base/error.h"
+#include "platform/futex.h"
+#include "platform/mutex.h"
+#include "platform/thread.h"
+
+enum { THREAD_MAX = 16 };
+
+/* The mutex guards all but the futex word. A leaf. */
+static struct {
+    accel__mutex mutex;
+    accel__opencl_job *first;
+    accel__opencl_job *last;
+    pthread_t threads[THREAD_MAX];
+    unsigned thread_count;
+    unsigned idle_count;
+    unsigned job_count;
+    bool stopping;
+    _Atomic(uint32_t) changed; /* futex: counts jobs and stops */
+} workers;
+
+static accel__opencl_job *pop(void)
+{
+    accel__opencl_job *job = workers.first;
+    if (job != NULL) {
+        workers.first = job->next;
+        workers.job_count--;
+        if (workers.first == NULL)
+            workers.last = NULL;
+    }
+    return job;
+}
+
+/* Waits for a job. NULL: the threads are to end. */
+static accel__opencl_job *take(void)
+{
+    accel__mutex_lock(&workers.mutex);
+    accel__opencl_job *job = pop();
+    workers.idle_count++;
+    while (job == NULL && !workers.stopping) {
+        const uint32_t seen = workers.changed;
+        accel__mutex_unlock(&workers.mutex);
+        accel__futex_wait(&workers.changed, seen, UINT64_MAX);
+        accel__mutex_lock(&workers.mutex);
+        job = pop();
+    }
+    workers.idle_count--;
+    accel__mutex_unlock(&workers.mutex);
+    return job;
+}
+
+static void run(accel__opencl_job *job)
+{
+    cl_int code = job->code;
+    if (job->event != NULL) {
+        code = accel__opencl_await(job->api, job->event);
+        job->api->clReleaseEvent(job->event);
+    }
+    job->run(job, code < 0 ? code : CL_COMPLETE);
+}
+
+static void *body(void *user)
+{
+    (void)user;
+    accel__opencl_job *job = NULL;
+    while ((job = take()) != NULL)
+        run(job);
+    return NULL;
+}
+
+/* With the mutex held. 0, or errno's value. */
+static int start_locked(void)
+{
+    const int code = accel__thread_start(&workers.threads[workers.thread_count], "accel-opencl",
+                                         body, NULL);
+    if (code == 0)
+        workers.thread_count++;
+    return code;
+}
+
+accel_status accel__opencl_worker_ready(void)
+{
+    accel__mutex_lock(&workers.mutex);
+    const int code = workers.thread_count == 0 ? start_locked() : 0;
+    accel__mutex_unlock(&workers.mutex);
+    return code == 0
+               ? ACCEL_OK
+               : accel__fail_errno(code, "opencl", "no thread for host work could be started");
+}
+
+static void post(accel__opencl_job *job)
+{
+    accel__mutex_lock(&workers.mutex);
+    job->next = NULL;
+    if (workers.last != NULL)
+        workers.last->next = job;
+    else
+        workers.first = job;
+    workers.last = job;
+    workers.job_count++;
+    if (workers.job_count > workers.idle_count && workers.thread_count < THREAD_MAX)
+        start_locked(); /* where that fails, a thread that is there gets to it */
+    atomic_fetch_add(&workers.changed, 1);
+    accel__mutex_unlock(&workers.mutex);
+    accel__futex_wake_one(&workers.changed);
+}
+
+/* Called by the driver, on any thread: only hands on. */
+static void on_passed(cl_event event, cl_int code, void *user)
+{
+    accel__opencl_job *job = user;
+    (void)event;
+    job->code = code;
+    post(job);
+}
+
+void accel__opencl_worker_after(const accel__opencl_api *api, cl_event event,
+                                accel__opencl_job *job)
+{
+    job->api = api;
+    job->event = NULL;
+    job->code = event != NULL ? accel__opencl_state(api, event) : CL_COMPLETE;
+    if (job->code <= CL_COMPLETE) /* some drivers call nobody back for what has passed already */
+        post(job);
+    else if (api->clSetEventCallback(event, CL_COMPLETE, on_passed, job) != CL_SUCCESS) {
+        api->clRetainEvent(event);
+        job->event = event;
+        post(job);
+    }
+}
+
+void accel__opencl_worker_stop(void)
+{
+    accel__mutex_lock(&workers.mutex);
+    const unsigned count = workers.thread_count;
+    workers.stopping = true;
+    atomic_fetch_add(&workers.changed, 1);
+    accel__mutex_unlock(&workers.mutex);
+    accel__futex_wake_all(&workers.changed);
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(workers.threads[i], NULL);
+    accel__mutex_lock(&workers.mutex);
+    workers.thread_count -= count;
+    workers.stopping = false;
+    accel__mutex_unlock(&workers.mutex);
+}
