@@ -121,6 +121,12 @@ static void end_counting(accel__share *share)
         accel__cache_let_all_go();
 }
 
+static inline accel__statistics *statistics_for(const accel__device *device,
+                                                const accel__share *share)
+{
+    return share != NULL ? share->shard.statistics : accel__statistics_peek(device);
+}
+
 /* The block becomes the program's. */
 static void hand_out(accel__block *block, size_t size, accel__share *share)
 {
@@ -132,7 +138,7 @@ static void hand_out(accel__block *block, size_t size, accel__share *share)
     accel__range_set_size(&block->range, size);
     note_allocated(block);
     begin_counting(share);
-    accel__statistics_allocated(accel__statistics_peek(device), accel__share_shard(share), kind,
+    accel__statistics_allocated(statistics_for(device, share), accel__share_shard(share), kind,
                                 block->size, size);
     end_counting(share);
     block->is_oversize = block->size >= accel__config_get()->max_split_size;
@@ -317,7 +323,7 @@ static void free_claimed(accel__block *block, accel__share *share)
         accel__statistics_gauge(device, ACCEL__GAUGE_OVERSIZE_ALLOCATIONS, block->segment->kind,
                                 -1);
     begin_counting(share);
-    accel__statistics_freed(accel__statistics_peek(device), accel__share_shard(share),
+    accel__statistics_freed(statistics_for(device, share), accel__share_shard(share),
                             block->segment->kind, block->size, accel__range_size(&block->range),
                             waits);
     end_counting(share);
