@@ -132,13 +132,14 @@ static inline size_t next_filled(const accel__drawer *drawer, size_t from)
     return from;
 }
 
-/* Takes the blocks from the lists that the mark `from` is for on: the drawer's thread is the caller, inside, or
- * held still. */
-static chain empty_drawer(accel__drawer *drawer, size_t from)
+/* Takes the blocks larger than `above` out, give or take the lists that share a mark: the drawer's thread is the
+ * caller, inside, or held still. 0: all. */
+static chain empty_drawer(accel__drawer *drawer, size_t above)
 {
     chain all = {drawer->lane, NULL};
     size_t bytes = 0;
-    for (size_t i = from; (i = next_filled(drawer, i)) < sizeof drawer->filled; i++) {
+    size_t i = above == 0 ? 0 : above / ((size_t)ACCEL__BLOCK_UNIT * ACCEL__CACHE_FILLED) + 1;
+    for (; (i = next_filled(drawer, i)) < sizeof drawer->filled; i++) {
         drawer->filled[i] = 0;
         for (size_t k = 0; k < ACCEL__CACHE_FILLED; k++)
             bytes += empty_list(&drawer->lists[i * ACCEL__CACHE_FILLED + k], &all);
@@ -155,10 +156,10 @@ static void put_back(const chain *blocks)
 }
 
 /* The calling thread's. */
-static void flush_drawer(accel__cache *cache, accel__drawer *drawer, size_t from)
+static void flush_drawer(accel__cache *cache, accel__drawer *drawer, size_t above)
 {
     accel__cache_enter(cache);
-    const chain blocks = empty_drawer(drawer, from);
+    const chain blocks = empty_drawer(drawer, above);
     accel__cache_leave(cache);
     put_back(&blocks);
 }
@@ -173,14 +174,14 @@ static bool is_of(const accel__drawer *drawer, const accel__device *device)
     return drawer->share != NULL && (device == NULL || drawer->share->device == device);
 }
 
-void accel__cache_flush_mine(accel__device *device)
+void accel__cache_flush_mine(accel__device *device, size_t above)
 {
     accel__cache *cache = accel__cache_mine;
     if (!is_here(cache))
         return;
     for (int i = 0; i < ACCEL__STREAM_PLACES; i++)
         if (is_of(cache->drawers[i], device))
-            flush_drawer(cache, cache->drawers[i], 0);
+            flush_drawer(cache, cache->drawers[i], above);
 }
 
 /* How many blocks go straight to their heap for want of room before the thread's drawers are emptied: what lies
@@ -191,9 +192,9 @@ bool accel__cache_make_room(accel__cache *cache, accel__drawer *drawer, size_t s
 {
     if (drawer->share->room >= (ptrdiff_t)size)
         return true;
-    flush_drawer(cache, drawer, size / ((size_t)ACCEL__BLOCK_UNIT * ACCEL__CACHE_FILLED) + 1);
+    flush_drawer(cache, drawer, size);
     if (drawer->share->room < (ptrdiff_t)size && ++cache->overflows % OVERFLOWS == 0)
-        accel__cache_flush_mine(drawer->share->device);
+        accel__cache_flush_mine(drawer->share->device, 0);
     return drawer->share->room >= (ptrdiff_t)size;
 }
 
@@ -278,7 +279,7 @@ static void end(void *value)
     accel__cache *cache = value;
     if (!accel__generation_is(cache->generation))
         return; /* the parent's: readable for those who look, and nobody's */
-    accel__cache_flush_mine(NULL);
+    accel__cache_flush_mine(NULL, 0);
     accel__cache_hold_all();
     unlist(cache);
     for (accel__share *share = cache->shares; share != NULL; share = share->next)

@@ -281,6 +281,10 @@ __attribute__((noinline)) static accel_status grow(accel__lane *lane, size_t ask
     return ACCEL_OK;
 }
 
+/* Blocks up to this size stay at hand when others are merged: they are asked for again soon, and keep few slabs
+ * from becoming whole. */
+enum { TINY = 16 * 1024 };
+
 /* Before a small block breaks up memory of the large kind what the thread has at hand may serve it, merged: that
  * keeps slabs few, and recorded runs reserve up to 1 percent less. */
 static accel__block *search_own(accel__lane *lane, size_t rounded, size_t alignment, bool dedicated)
@@ -289,7 +293,7 @@ static accel__block *search_own(accel__lane *lane, size_t rounded, size_t alignm
     accel__block *block = search_bins(lane, rounded, alignment, dedicated, !is_at_hand);
     if (block != NULL || !is_at_hand)
         return block;
-    accel__neighbours_flush_mine(lane->heap->device);
+    accel__neighbours_flush_mine(lane->heap->device, TINY);
     return search_bins(lane, rounded, alignment, dedicated, true);
 }
 
