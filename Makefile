@@ -34,8 +34,10 @@ bench:
 	@cmake --build build/release
 	@build/release/bin/accel-bench $(BENCH_ARGS)
 
+# The loader finds a new library in its own folders only after ldconfig.
 install: build
 	@cmake --install build/release --prefix "$(PREFIX)"
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || PATH="$$PATH:/usr/sbin:/sbin" ldconfig
 
 format:
 	@tools/setup format

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * cpu.h: what a kernel of the cpu backend is: the ABI between the backend and native code. Compiled
- * portable source, objects of `accel build`, and C functions of the program all take this form.
+ * portable source, objects of `accel build`, and C functions of the program all take this form. It is
+ * included by itself: <accel/accel.h> leaves it out.
+ *
+ * The backend has one device, which is all processors that the process may use. ACCEL_CPU_DEVICES=2 makes
+ * two of them, which share processors and memory, to try out a program that uses several devices;
+ * ACCEL_CPU_THREADS says how many threads run kernels (docs/settings.md).
  */
 #ifndef ACCEL_CPU_H
 #define ACCEL_CPU_H

@@ -34,8 +34,8 @@ ACCEL_API void accel_event_release(accel_event *event);
 ACCEL_API accel_status accel_event_record(accel_event *event, accel_stream *stream);
 
 /* accel_event_query (question): whether the mark has passed. Never blocks; true for an event that was
- * never recorded. Errors: FORKED for a mark that was pending when the process forked; the failure of
- * the stream it was recorded on. */
+ * never recorded. Errors: FORKED for a mark that was pending when the process forked; CANNOT_TELL where the
+ * driver could not be asked (ask again); the failure of the stream it was recorded on. */
 ACCEL_API accel_status accel_event_query(accel_event *event, bool *out_done);
 
 /* accel_event_synchronize (question): waits until the mark has passed; OK at once for an event that

@@ -39,7 +39,10 @@
  * Limits. A graph can have 2^26 nodes, with those of its children at any depth, and children in children
  * 64 deep (OUT_OF_RANGE).
  *
- * Threads: a graph is locked inside; a capture may be used from any number of threads. Inside a callback
+ * Threads: a graph is locked inside; a capture may be used from any number of threads. A call on a stream
+ * while another thread begins a capture there comes before it or is part of it; one that meets the end of a
+ * capture may fail with ACCEL_ERROR_CAPTURE, and the graph is none the worse. (Only what a random fill draws
+ * is decided apart from where its kernel goes: begin captures where no other thread fills.) Inside a callback
  * every call but retain and release is refused (IN_CALLBACK).
  * Fork: a capture that is open belongs to its process: in a child its streams capture nothing, and the
  * graph is to be reset. A graph of a backend that survives a fork can be replayed in the child.

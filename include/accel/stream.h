@@ -78,11 +78,13 @@ ACCEL_API accel_status accel_stream_get_id(const accel_stream *stream, uint64_t 
 ACCEL_API accel_status accel_stream_get_priority(const accel_stream *stream, int32_t *out_priority);
 
 /* accel_stream_query (question): whether all that was queued has passed. Never blocks; true for a
- * stream that was never used. Errors: FORKED, and the failure that sticks to the stream. */
+ * stream that was never used. Errors: FORKED, CANNOT_TELL (the driver could not be asked: ask again), and the
+ * failure that sticks to the stream. */
 ACCEL_API accel_status accel_stream_query(accel_stream *stream, bool *out_done);
 
 /* accel_stream_synchronize (question): waits until all that was queued before the call has passed.
- * Errors: IN_CALLBACK, FORKED, and the failure that sticks to the stream. */
+ * Errors: IN_CALLBACK, FORKED, CANNOT_TELL (the driver could not be asked: wait again), and the failure that
+ * sticks to the stream. */
 ACCEL_API accel_status accel_stream_synchronize(accel_stream *stream);
 
 /* accel_stream_wait_event (use): work queued on `stream` from now on starts after the event's record

@@ -29,16 +29,14 @@ typedef struct build_request {
     size_t object_size;
 } build_request;
 
-static accel__exit take_option(build_request *build, int option)
+static accel__exit take_option(void *request, int option)
 {
-    const char **place = option == 'o' ? &build->object_path : &build->device_text;
+    build_request *build = request;
     switch (option) {
     case 'o':
+        return accel__take_once(&build->object_path, "-o");
     case 'd':
-        if (!accel__option_once(*place, option == 'o' ? "-o" : "-d"))
-            return ACCEL__EXIT_USAGE;
-        *place = optarg;
-        return ACCEL__EXIT_OK;
+        return accel__take_once(&build->device_text, "-d");
     case 'D':
         return accel__build_options_define(&build->options, optarg);
     case 'I':
@@ -85,17 +83,11 @@ accel__exit accel__command_build(int argc, char **argv)
 {
     static const struct option options[] = {{"help", no_argument, NULL, ACCEL__OPTION_HELP},
                                             {NULL, 0, NULL, 0}};
+    static const accel__options taken = {":o:d:D:I:h", options, help, take_option};
     build_request build = {0};
-    accel__exit result = ACCEL__EXIT_OK;
-    int option = 0;
+    accel__exit result;
     accel__report_warnings();
-    while (result == ACCEL__EXIT_OK && option != ACCEL__OPTION_HELP && option != 'h' &&
-           (option = accel__next_option(argc, argv, ":o:d:D:I:h", options)) != -1)
-        if (option != ACCEL__OPTION_HELP && option != 'h')
-            result = take_option(&build, option);
-    if (option == ACCEL__OPTION_HELP || option == 'h')
-        result = accel__print_help(help);
-    else if (result == ACCEL__EXIT_OK)
+    if (accel__take_options(argc, argv, &taken, &build, &result))
         result = perform(&build, argc - optind, argv + optind);
     accel_module_free_native(build.object);
     accel__output_file_release(&build.output);

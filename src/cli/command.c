@@ -29,9 +29,37 @@ accel__exit accel__print_help(const char *text)
     return accel__cli_finish_output();
 }
 
-bool accel__option_once(const void *earlier, const char *option)
+bool accel__take_options(int argc, char **argv, const accel__options *options, void *request,
+                         accel__exit *out_result)
 {
-    if (earlier != NULL)
-        accel__cli_misuse("option %s is given twice; leave one out", option);
-    return earlier == NULL;
+    int option;
+    *out_result = ACCEL__EXIT_OK;
+    while (*out_result == ACCEL__EXIT_OK) {
+        option = accel__next_option(argc, argv, options->letters, options->names);
+        if (option == -1)
+            return true;
+        if (option == 'h' || option == ACCEL__OPTION_HELP) {
+            *out_result = accel__print_help(options->help);
+            return false;
+        }
+        *out_result = option == ACCEL__OPTION_STOP ? ACCEL__EXIT_USAGE
+                                                   : options->take(request, option);
+    }
+    return false;
+}
+
+accel__exit accel__take_json(void *is_json, int option)
+{
+    (void)option;
+    *(bool *)is_json = true;
+    accel__report_json();
+    return ACCEL__EXIT_OK;
+}
+
+accel__exit accel__take_once(const char **value, const char *name)
+{
+    if (*value != NULL)
+        return accel__cli_misuse("option %s is given twice; leave one out", name);
+    *value = optarg;
+    return ACCEL__EXIT_OK;
 }

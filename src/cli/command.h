@@ -37,10 +37,26 @@ enum {
 int accel__next_option(int argc, char **argv, const char *short_options,
                        const struct option *long_options);
 
+/* The options of a sub-command. */
+typedef struct accel__options {
+    const char *letters;        /* as getopt_long takes them: a ':' first, and "h" among them */
+    const struct option *names; /* "help" among them */
+    const char *help;
+    accel__exit (*take)(void *request, int option); /* every other option; optarg is its value */
+} accel__options;
+
+/* Takes all options. False: the sub-command ends with *out_result, since help was printed or an option was
+ * refused. */
+bool accel__take_options(int argc, char **argv, const accel__options *options, void *request,
+                         accel__exit *out_result);
+
+/* --json, whose bool is at `is_json`: a `take` by itself where a sub-command has no other option. */
+accel__exit accel__take_json(void *is_json, int option);
+
+/* An option with a value that is allowed once: refused, by its name, where *value is set. */
+accel__exit accel__take_once(const char **value, const char *name);
+
 /* Prints a help text to standard output. */
 accel__exit accel__print_help(const char *text);
-
-/* False, with a message, where an option that is allowed once was given before. */
-bool accel__option_once(const void *earlier, const char *option);
 
 #endif

@@ -132,20 +132,30 @@ static accel__exit diagnose(bool json, uint32_t timeout_ms)
 
 /* ---- the command ---- */
 
-static bool read_timeout(const char *text, uint32_t *out_timeout)
+typedef struct doctor_request {
+    bool json;
+    const char *timeout_text;
+    uint32_t timeout_ms;
+} doctor_request;
+
+static accel__exit take_option(void *place, int option)
 {
+    doctor_request *request = place;
     uint64_t value = 0;
     const char *rest = NULL;
-    const bool ok = accel__parse_digits(text, &value, &rest) && *rest == '\0' && value >= 1 &&
-                    value <= TIMEOUT_MAX_MS;
-    if (ok)
-        *out_timeout = (uint32_t)value;
-    else
-        accel__cli_misuse(
+    if (option == ACCEL__OPTION_JSON)
+        return accel__take_json(&request->json, option);
+    const accel__exit result = accel__take_once(&request->timeout_text, "--timeout");
+    if (result != ACCEL__EXIT_OK)
+        return result;
+    if (!accel__parse_digits(optarg, &value, &rest) || *rest != '\0' || value < 1 ||
+        value > TIMEOUT_MAX_MS)
+        return accel__cli_misuse(
             "--timeout \"%.40s\" is no number of milliseconds from 1 to %d; see accel "
             "doctor --help",
-            text, TIMEOUT_MAX_MS);
-    return ok;
+            optarg, TIMEOUT_MAX_MS);
+    request->timeout_ms = (uint32_t)value;
+    return ACCEL__EXIT_OK;
 }
 
 accel__exit accel__command_doctor(int argc, char **argv)
@@ -155,25 +165,12 @@ accel__exit accel__command_doctor(int argc, char **argv)
         {"timeout", required_argument, NULL, ACCEL__OPTION_TIMEOUT},
         {"help", no_argument, NULL, ACCEL__OPTION_HELP},
         {NULL, 0, NULL, 0}};
-    const char *timeout = NULL;
-    uint32_t timeout_ms = TIMEOUT_MS;
-    bool json = false;
-    int option;
-    while ((option = accel__next_option(argc, argv, ":h", options)) != -1) {
-        if (option == ACCEL__OPTION_STOP)
-            return ACCEL__EXIT_USAGE;
-        if (option == ACCEL__OPTION_JSON) {
-            json = true;
-            accel__report_json();
-        } else if (option == ACCEL__OPTION_TIMEOUT) {
-            if (!accel__option_once(timeout, "--timeout") || !read_timeout(optarg, &timeout_ms))
-                return ACCEL__EXIT_USAGE;
-            timeout = optarg;
-        } else {
-            return accel__print_help(help);
-        }
-    }
+    static const accel__options taken = {":h", options, help, take_option};
+    doctor_request request = {.timeout_ms = TIMEOUT_MS};
+    accel__exit result;
+    if (!accel__take_options(argc, argv, &taken, &request, &result))
+        return result;
     if (optind < argc)
         return accel__cli_misuse("\"%s\" is not expected; see accel doctor --help", argv[optind]);
-    return diagnose(json, timeout_ms);
+    return diagnose(request.json, request.timeout_ms);
 }

@@ -215,23 +215,18 @@ accel__exit accel__command_graph(int argc, char **argv)
     static const struct option options[] = {{"json", no_argument, NULL, ACCEL__OPTION_JSON},
                                             {"help", no_argument, NULL, ACCEL__OPTION_HELP},
                                             {NULL, 0, NULL, 0}};
+    static const accel__options taken = {":h", options, help, accel__take_json};
     bool json = false;
-    int option;
-    while ((option = accel__next_option(argc, argv, ":h", options)) != -1) {
-        if (option == ACCEL__OPTION_STOP)
-            return ACCEL__EXIT_USAGE;
-        if (option != ACCEL__OPTION_JSON)
-            return accel__print_help(help);
-        json = true;
-        accel__report_json();
-    }
+    accel__exit result;
+    if (!accel__take_options(argc, argv, &taken, &json, &result))
+        return result;
     if (optind >= argc)
         return accel__cli_misuse("no file is given; see accel graph --help");
     if (optind + 1 < argc)
         return accel__cli_misuse("\"%s\" is not expected; see accel graph --help",
                                  argv[optind + 1]);
     accel__graph_file file;
-    accel__exit result = accel__graph_file_read(argv[optind], &file);
+    result = accel__graph_file_read(argv[optind], &file);
     if (result == ACCEL__EXIT_OK)
         result = json ? print_json(&file) : print_text(&file);
     accel__graph_file_release(&file);

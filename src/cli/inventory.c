@@ -62,6 +62,13 @@ static char *reason_for_none(accel_backend backend)
     return strdup(status != ACCEL_OK ? accel_last_error_message() : "");
 }
 
+static bool has_bad_setting(accel_backend backend)
+{
+    accel_backend_report report = {.struct_size = sizeof report};
+    return accel_backend_get_report(backend, &report) == ACCEL_OK &&
+           report.reason == ACCEL_REASON_BAD_SETTING;
+}
+
 static bool add_backend(accel__inventory *inventory, accel_backend backend)
 {
     int32_t count = 0;
@@ -80,6 +87,7 @@ static bool add_backend(accel__inventory *inventory, accel_backend backend)
     entry->reason = count == 0 ? reason_for_none(backend) : NULL;
     if (count == 0 && entry->reason == NULL)
         return false;
+    entry->has_bad_setting = count == 0 && has_bad_setting(backend);
     for (int32_t index = 0; index < count; index++)
         if (!add_device(inventory, ACCEL_DEVICE(backend, index)))
             return false;

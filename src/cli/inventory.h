@@ -25,7 +25,8 @@ typedef struct accel__inventory_problem {
 typedef struct accel__inventory_backend {
     const char *name; /* static */
     int32_t device_count;
-    char *reason; /* why there is none; NULL where there are some */
+    char *reason;         /* why there is none; NULL where there are some */
+    bool has_bad_setting; /* that reason is a variable whose value fits nothing */
 } accel__inventory_backend;
 
 typedef struct accel__inventory {

@@ -207,11 +207,14 @@ static void print_problems(const accel__inventory *inventory)
         const char *what = problem->status == ACCEL_ERROR_CANNOT_TELL ? "cannot tell" : "failed";
         accel__cli_note("%s: %s: %s", problem->id, what, problem->reason);
     }
-    /* An empty list wants to be explained; beside others an absent backend is nothing to tell. */
-    if (inventory->device_count > 0 || inventory->problem_count > 0)
-        return;
+    /* An empty list wants to be explained; beside others an absent backend is nothing to tell, unless a
+     * mistyped variable made it so. */
+    const bool is_empty = inventory->device_count == 0 && inventory->problem_count == 0;
     for (size_t i = 0; i < inventory->backend_count; i++)
-        accel__cli_note("%s: none: %s", inventory->backends[i].name, inventory->backends[i].reason);
+        if (inventory->backends[i].reason != NULL &&
+            (is_empty || inventory->backends[i].has_bad_setting))
+            accel__cli_note("%s: none: %s", inventory->backends[i].name,
+                            inventory->backends[i].reason);
 }
 
 accel__exit accel__command_list(int argc, char **argv)
@@ -219,20 +222,15 @@ accel__exit accel__command_list(int argc, char **argv)
     static const struct option options[] = {{"json", no_argument, NULL, ACCEL__OPTION_JSON},
                                             {"help", no_argument, NULL, ACCEL__OPTION_HELP},
                                             {NULL, 0, NULL, 0}};
+    static const accel__options taken = {":h", options, help, accel__take_json};
     bool json = false;
-    int option;
-    while ((option = accel__next_option(argc, argv, ":h", options)) != -1) {
-        if (option == ACCEL__OPTION_STOP)
-            return ACCEL__EXIT_USAGE;
-        if (option != ACCEL__OPTION_JSON)
-            return accel__print_help(help);
-        json = true;
-        accel__report_json();
-    }
+    accel__exit result;
+    if (!accel__take_options(argc, argv, &taken, &json, &result))
+        return result;
     if (optind < argc)
         return accel__cli_misuse("\"%s\" is not expected; see accel list --help", argv[optind]);
     accel__inventory inventory;
-    accel__exit result = accel__inventory_take(&inventory);
+    result = accel__inventory_take(&inventory);
     if (result == ACCEL__EXIT_OK) {
         result = json ? print_json(&inventory) : print_table(&inventory);
         print_problems(&inventory);

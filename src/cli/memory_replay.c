@@ -252,43 +252,27 @@ static accel__exit run(const replay *r)
     return result;
 }
 
-/* An option with a value, which is allowed once. */
-static bool take_value(const char **value, const char *option)
+static accel__exit take_option(void *request, int option)
 {
-    if (!accel__option_once(*value, option))
-        return false;
-    *value = optarg;
-    return true;
-}
-
-static accel__exit take_option(replay *r, int option)
-{
-    bool good = true;
+    replay *r = request;
     switch (option) {
     case ACCEL__OPTION_JSON:
-        r->json = true;
-        accel__report_json();
-        break;
+        return accel__take_json(&r->json, option);
     case ACCEL__OPTION_CONF:
-        good = take_value(&r->conf, "--conf");
-        break;
+        return accel__take_once(&r->conf, "--conf");
     case ACCEL__OPTION_FROM:
-        good = take_value(&r->from_text, "--from");
-        break;
+        return accel__take_once(&r->from_text, "--from");
     case 'd':
-        good = take_value(&r->device_text, "-d");
-        break;
+        return accel__take_once(&r->device_text, "-d");
     case ACCEL__OPTION_GROWABLE:
         r->growable = true;
-        break;
+        return ACCEL__EXIT_OK;
     case ACCEL__OPTION_FIXED:
         r->fixed = true;
-        break;
+        return ACCEL__EXIT_OK;
     default:
-        good = false;
-        break;
+        return ACCEL__EXIT_USAGE;
     }
-    return good ? ACCEL__EXIT_OK : ACCEL__EXIT_USAGE;
 }
 
 accel__exit accel__memory_replay(int argc, char **argv)
@@ -300,14 +284,11 @@ accel__exit accel__memory_replay(int argc, char **argv)
                                             {"json", no_argument, NULL, ACCEL__OPTION_JSON},
                                             {"help", no_argument, NULL, ACCEL__OPTION_HELP},
                                             {NULL, 0, NULL, 0}};
+    static const accel__options taken = {":hd:", options, help, take_option};
     replay r = {0};
-    int option;
-    while ((option = accel__next_option(argc, argv, ":hd:", options)) != -1) {
-        if (option == 'h' || option == ACCEL__OPTION_HELP)
-            return accel__print_help(help);
-        if (take_option(&r, option) != ACCEL__EXIT_OK)
-            return ACCEL__EXIT_USAGE;
-    }
+    accel__exit result;
+    if (!accel__take_options(argc, argv, &taken, &r, &result))
+        return result;
     if (r.growable && r.fixed)
         return accel__cli_misuse("--growable and --fixed exclude each other; leave one out");
     if (optind + 1 != argc)

@@ -65,18 +65,28 @@ static accel__exit report_snapshot(const char *path, size_t top, bool json)
     return result;
 }
 
-static bool read_top(const char *text, size_t *out_top)
+typedef struct report_request {
+    bool json;
+    const char *top_text;
+    size_t top;
+} report_request;
+
+static accel__exit take_option(void *place, int option)
 {
+    report_request *request = place;
     uint64_t value = 0;
     const char *rest = NULL;
-    if (!accel__parse_digits(text, &value, &rest) || *rest != '\0' || value > TOP_MAX) {
-        accel__cli_misuse(
-            "--top \"%.40s\" is no number from 0 to %d; see accel memory report --help", text,
+    if (option == ACCEL__OPTION_JSON)
+        return accel__take_json(&request->json, option);
+    const accel__exit result = accel__take_once(&request->top_text, "--top");
+    if (result != ACCEL__EXIT_OK)
+        return result;
+    if (!accel__parse_digits(optarg, &value, &rest) || *rest != '\0' || value > TOP_MAX)
+        return accel__cli_misuse(
+            "--top \"%.40s\" is no number from 0 to %d; see accel memory report --help", optarg,
             TOP_MAX);
-        return false;
-    }
-    *out_top = (size_t)value;
-    return true;
+    request->top = (size_t)value;
+    return ACCEL__EXIT_OK;
 }
 
 accel__exit accel__memory_report(int argc, char **argv)
@@ -85,26 +95,13 @@ accel__exit accel__memory_report(int argc, char **argv)
                                             {"top", required_argument, NULL, ACCEL__OPTION_TOP},
                                             {"help", no_argument, NULL, ACCEL__OPTION_HELP},
                                             {NULL, 0, NULL, 0}};
-    const char *top_text = NULL;
-    size_t top = TOP_ROWS;
-    bool json = false;
-    int option;
-    while ((option = accel__next_option(argc, argv, ":h", options)) != -1) {
-        if (option == ACCEL__OPTION_STOP)
-            return ACCEL__EXIT_USAGE;
-        if (option == ACCEL__OPTION_JSON) {
-            json = true;
-            accel__report_json();
-        } else if (option == ACCEL__OPTION_TOP) {
-            if (!accel__option_once(top_text, "--top") || !read_top(optarg, &top))
-                return ACCEL__EXIT_USAGE;
-            top_text = optarg;
-        } else {
-            return accel__print_help(help);
-        }
-    }
+    static const accel__options taken = {":h", options, help, take_option};
+    report_request request = {.top = TOP_ROWS};
+    accel__exit result;
+    if (!accel__take_options(argc, argv, &taken, &request, &result))
+        return result;
     if (optind + 1 != argc)
         return accel__cli_misuse("one snapshot is wanted, not %d; see accel memory report --help",
                                  argc - optind);
-    return report_snapshot(argv[optind], top, json);
+    return report_snapshot(argv[optind], request.top, request.json);
 }

@@ -53,32 +53,23 @@ typedef struct random_request {
     accel__output_file output;
 } random_request;
 
-static accel__exit take_option(random_request *request, int option)
+static accel__exit take_option(void *place, int option)
 {
-    const char **place = option == 'o'           ? &request->path
-                         : option == 'd'         ? &request->device_text
-                         : option == OPTION_SEED ? &request->seed_text
-                                                 : &request->offset_text;
-    const char *name = option == 'o'           ? "-o"
-                       : option == 'd'         ? "-d"
-                       : option == OPTION_SEED ? "--seed"
-                                               : "--offset";
+    random_request *request = place;
     switch (option) {
     case OPTION_HASH:
         request->hash = true;
         return ACCEL__EXIT_OK;
     case ACCEL__OPTION_JSON:
-        request->json = true;
-        accel__report_json();
-        return ACCEL__EXIT_OK;
+        return accel__take_json(&request->json, option);
     case 'o':
+        return accel__take_once(&request->path, "-o");
     case 'd':
+        return accel__take_once(&request->device_text, "-d");
     case OPTION_SEED:
+        return accel__take_once(&request->seed_text, "--seed");
     case OPTION_OFFSET:
-        if (!accel__option_once(*place, name))
-            return ACCEL__EXIT_USAGE;
-        *place = optarg;
-        return ACCEL__EXIT_OK;
+        return accel__take_once(&request->offset_text, "--offset");
     default:
         return ACCEL__EXIT_USAGE;
     }
@@ -256,17 +247,11 @@ accel__exit accel__command_random(int argc, char **argv)
                                             {"json", no_argument, NULL, ACCEL__OPTION_JSON},
                                             {"help", no_argument, NULL, ACCEL__OPTION_HELP},
                                             {NULL, 0, NULL, 0}};
+    static const accel__options taken = {":d:o:h", options, help, take_option};
     random_request request = {0};
-    accel__exit result = ACCEL__EXIT_OK;
-    int option = 0;
+    accel__exit result;
     accel__report_warnings();
-    while (result == ACCEL__EXIT_OK && option != ACCEL__OPTION_HELP && option != 'h' &&
-           (option = accel__next_option(argc, argv, ":d:o:h", options)) != -1)
-        if (option != ACCEL__OPTION_HELP && option != 'h')
-            result = take_option(&request, option);
-    if (option == ACCEL__OPTION_HELP || option == 'h')
-        result = accel__print_help(help);
-    else if (result == ACCEL__EXIT_OK)
+    if (accel__take_options(argc, argv, &taken, &request, &result))
         result = perform(&request, argc - optind, argv + optind);
     release(&request);
     return result;

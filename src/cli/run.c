@@ -69,36 +69,27 @@ typedef struct run_request {
 
 /* ---- the command line ---- */
 
-static accel__exit keep_once(const char **place, const char *option)
+static accel__exit take_option(void *request, int option)
 {
-    if (!accel__option_once(*place, option))
-        return ACCEL__EXIT_USAGE;
-    *place = optarg;
-    return ACCEL__EXIT_OK;
-}
-
-static accel__exit take_option(run_request *run, int option)
-{
+    run_request *run = request;
     switch (option) {
     case 'd':
-        return keep_once(&run->device_text, "-d");
+        return accel__take_once(&run->device_text, "-d");
     case 'g':
-        return keep_once(&run->grid_text, "-g");
+        return accel__take_once(&run->grid_text, "-g");
     case 'l':
-        return keep_once(&run->block_text, "-l");
+        return accel__take_once(&run->block_text, "-l");
     case 'D':
         return accel__build_options_define(&run->build, optarg);
     case 'I':
         return accel__build_options_include(&run->build, optarg);
     case ACCEL__OPTION_REPEAT:
-        return keep_once(&run->repeat_text, "--repeat");
+        return accel__take_once(&run->repeat_text, "--repeat");
     case ACCEL__OPTION_TIME:
         run->time = true;
         return ACCEL__EXIT_OK;
     case ACCEL__OPTION_JSON:
-        run->json = true;
-        accel__report_json();
-        return ACCEL__EXIT_OK;
+        return accel__take_json(&run->json, option);
     default:
         return ACCEL__EXIT_USAGE;
     }
@@ -323,17 +314,11 @@ accel__exit accel__command_run(int argc, char **argv)
         {"json", no_argument, NULL, ACCEL__OPTION_JSON},
         {"help", no_argument, NULL, ACCEL__OPTION_HELP},
         {NULL, 0, NULL, 0}};
+    static const accel__options taken = {":d:g:l:D:I:h", options, help, take_option};
     run_request run = {0};
-    accel__exit result = ACCEL__EXIT_OK;
-    int option = 0;
+    accel__exit result;
     accel__report_warnings();
-    while (result == ACCEL__EXIT_OK && option != ACCEL__OPTION_HELP && option != 'h' &&
-           (option = accel__next_option(argc, argv, ":d:g:l:D:I:h", options)) != -1)
-        if (option != ACCEL__OPTION_HELP && option != 'h')
-            result = take_option(&run, option);
-    if (option == ACCEL__OPTION_HELP || option == 'h')
-        result = accel__print_help(help);
-    else if (result == ACCEL__EXIT_OK)
+    if (accel__take_options(argc, argv, &taken, &run, &result))
         result = perform(&run, argc - optind, argv + optind);
     release(&run);
     return result;

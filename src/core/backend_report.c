@@ -14,7 +14,7 @@ static const char *variable_of(const accel__inventory *inventory, const char *pr
         return "ACCEL_BACKENDS";
     if (inventory->hidden_count != 0 || problem[0] != '\0')
         return "ACCEL_VISIBLE_DEVICES";
-    return "";
+    return inventory->summary.variable;
 }
 
 static void fill(const accel__backend *backend, const accel__inventory *inventory,

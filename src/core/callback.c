@@ -66,7 +66,7 @@ static bool has_passed(const callback *made, accel_status *out_status)
     accel__error_mute();
     *out_status = made->stream->backend->table.event.query(made->event, &done);
     accel__error_unmute();
-    return done || *out_status != ACCEL_OK;
+    return accel__work_is_over(*out_status, done);
 }
 
 static bool stream_is_behind(const callback *list, const callback *made)
@@ -228,39 +228,40 @@ void accel__callbacks_wait(accel_stream *stream, uint32_t mark)
         accel__futex_wait(&stream->callbacks_called, called, UINT64_MAX);
 }
 
+accel_status accel__callback_queue(accel_stream *stream, accel_native_stream *native,
+                                   accel_stream_callback call, void *user)
+{
+    callback *made = accel__allocate(sizeof *made);
+    if (made == NULL)
+        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, stream->backend->table.name,
+                           "accel_stream_add_callback", "no memory for a callback");
+    made->stream = stream;
+    made->call = call;
+    made->user = user;
+    accel_stream_retain(stream);
+    const accel_status status = accel__backend_owns(stream->backend, ACCEL__GROUP_CALLBACKS)
+                                    ? stream->backend->table.callbacks.add(native, on_native, made)
+                                    : add_standin(made, native);
+    if (status != ACCEL_OK)
+        discard(made);
+    return status;
+}
+
 accel_status accel_stream_add_callback(accel_stream *stream, accel_stream_callback callback_call,
                                        void *user)
 {
     accel_native_stream *native = NULL;
+    accel__capture *capture = NULL;
     accel_status status = accel__resolve_stream(stream, __func__, &stream);
     if (status == ACCEL_OK && callback_call == NULL)
         status = accel__fail_null(__func__, "callback");
     if (status == ACCEL_OK)
-        status = accel__check_callback(__func__);
+        status = accel__stream_use(stream, __func__, &native, &capture);
     if (status != ACCEL_OK)
         return status;
-    accel__capture *capture = accel__capture_of(stream);
-    if (capture != NULL) {
-        status = capture->ops->callback(capture, stream, callback_call, user);
-        accel__capture_release(capture);
-        return status;
-    }
-    status = accel__stream_use(stream, __func__, &native);
-    if (status != ACCEL_OK)
-        return status;
-    callback *made = accel__allocate(sizeof *made);
-    if (made == NULL)
-        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, stream->backend->table.name, __func__,
-                           "no memory for a callback");
-    made->stream = stream;
-    made->call = callback_call;
-    made->user = user;
-    accel_stream_retain(stream);
-    if (accel__backend_owns(stream->backend, ACCEL__GROUP_CALLBACKS))
-        status = stream->backend->table.callbacks.add(native, on_native, made);
-    else
-        status = add_standin(made, native);
-    if (status != ACCEL_OK)
-        discard(made);
+    if (capture == NULL)
+        return accel__callback_queue(stream, native, callback_call, user);
+    status = capture->ops->callback(capture, stream, callback_call, user);
+    accel__capture_release(capture);
     return status;
 }

@@ -5,6 +5,10 @@
 
 #include "core/stream.h"
 
+/* accel_stream_add_callback for a ready stream, whatever is captured on it. */
+accel_status accel__callback_queue(accel_stream *stream, accel_native_stream *native,
+                                   accel_stream_callback call, void *user);
+
 /* How many callbacks of the stream the stand-in has still to call; those that a fork cut off are none. */
 uint32_t accel__callbacks_pending(const accel_stream *stream);
 

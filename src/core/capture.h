@@ -4,7 +4,7 @@
  * The core never calls the graph layer, which lies above: that layer makes the object below, with the
  * functions that take each call, and opens it. From then on accel__stream_is_ready is false for the
  * stream (its generation is one that no process has), so that only the slow ways, which such a call
- * takes, ask for the capture. A call that does not ask is refused by accel__stream_use_slow, by name.
+ * takes, ask for the capture (accel__stream_use).
  *
  * Fork: a capture belongs to the process that opened it. In a child its streams capture nothing, and
  * its events are what they were before. */
@@ -38,13 +38,13 @@ typedef struct accel__capture_part {
     accel_status (*take)(struct accel__capture_part *part, accel__part_taken *out_taken);
     /* What was taken is not needed: the replay failed before. The last taken comes first. NULL as `take`. */
     void (*give_back)(struct accel__capture_part *part, const accel__part_taken *taken);
-    /* Called by each replay, before its work, on the stream that replays and which is ready (not
-     * capturing, not in a callback): queues what must come first. Replays of all graphs that have the
+    /* Called by each replay, before its work, on the stream that replays and which is ready: queues on
+     * `native`, whatever is captured on the stream, what must come first. Replays of all graphs that have the
      * part (the one that captured it, and those that have that one as a child) are called one at a time,
      * and ordered on the device, whatever streams they are on: what is queued here runs after the replay
      * before. It fails as a launch does, and then the replay does. NULL: there is nothing to queue. */
     accel_status (*prologue)(struct accel__capture_part *part, const accel__part_taken *taken,
-                             accel_stream *stream);
+                             accel_stream *stream, accel_native_stream *native);
     /* The last graph that has the part is gone, and all of its replays have passed or were given up.
      * Never fails. */
     void (*release)(struct accel__capture_part *part);

@@ -89,8 +89,12 @@ static accel_status choose_stream(accel_stream *given, const side *destination, 
     if ((to_device && to == device) || (from_device && from == device) ||
         (!to_device && !from_device))
         return ACCEL_OK;
+    const accel__device *wanted = to_device ? to : from;
     return accel__fail(ACCEL_ERROR_MISMATCH, device->backend->table.name, function,
-                       "the stream is neither of the source's nor of the destination's device");
+                       "the stream is of device %d of '%s', which has neither source nor "
+                       "destination: the memory is of device %d of '%s'",
+                       device->id.index, device->backend->table.name, wanted->id.index,
+                       wanted->backend->table.name);
 }
 
 static accel_copy_direction direction_of(const side *destination, const side *source)
@@ -118,12 +122,9 @@ static accel_status copy_across(accel_stream *stream, accel_native_stream *nativ
     return accel__staging_copy(stream, copy->to, copy->from, &copy->copy, copy->function);
 }
 
-accel_status accel__copy_queue(accel_stream *stream, const accel__captured_copy *copy)
+accel_status accel__copy_queue(accel_stream *stream, accel_native_stream *native,
+                               const accel__captured_copy *copy)
 {
-    accel_native_stream *native = NULL;
-    const accel_status status = accel__stream_use(stream, copy->function, &native);
-    if (status != ACCEL_OK)
-        return status;
     if (copy->to != NULL && copy->from != NULL && copy->to != copy->from)
         return copy_across(stream, native, copy);
     return stream->backend->table.memory.copy(native, &copy->copy);
@@ -132,10 +133,14 @@ accel_status accel__copy_queue(accel_stream *stream, const accel__captured_copy 
 /* Queues it, or makes it part of the stream's capture. */
 static accel_status queue_or_capture(accel_stream *stream, const accel__captured_copy *copy)
 {
-    accel__capture *capture = accel__capture_of(stream);
+    accel_native_stream *native = NULL;
+    accel__capture *capture = NULL;
+    accel_status status = accel__stream_use(stream, copy->function, &native, &capture);
+    if (status != ACCEL_OK)
+        return status;
     if (capture == NULL)
-        return accel__copy_queue(stream, copy);
-    const accel_status status = capture->ops->copy(capture, stream, copy);
+        return accel__copy_queue(stream, native, copy);
+    status = capture->ops->copy(capture, stream, copy);
     accel__capture_release(capture);
     return status;
 }
@@ -287,6 +292,7 @@ accel_status accel_fill(void *destination, const void *pattern, size_t pattern_s
 {
     side to = {.name = "destination", .pitch = size};
     accel_native_stream *native = NULL;
+    accel__capture *capture = NULL;
     accel_status status = check_pattern(destination, pattern, pattern_size, size, __func__);
     if (status == ACCEL_OK && size == 0)
         return copy_nothing(stream, __func__);
@@ -296,16 +302,13 @@ accel_status accel_fill(void *destination, const void *pattern, size_t pattern_s
         status = classify_filled(&to, destination, size, __func__);
     if (status == ACCEL_OK)
         status = choose_stream(stream, &to, NULL, __func__, &stream);
+    if (status == ACCEL_OK)
+        status = accel__stream_use(stream, __func__, &native, &capture);
     if (status != ACCEL_OK)
         return status;
-    accel__capture *capture = accel__capture_of(stream);
-    if (capture != NULL) {
-        status = capture->ops->fill(capture, stream, destination, pattern, pattern_size, size);
-        accel__capture_release(capture);
-        return status;
-    }
-    status = accel__stream_use(stream, __func__, &native);
-    if (status != ACCEL_OK)
-        return status;
-    return stream->backend->table.memory.fill(native, destination, pattern, pattern_size, size);
+    if (capture == NULL)
+        return stream->backend->table.memory.fill(native, destination, pattern, pattern_size, size);
+    status = capture->ops->fill(capture, stream, destination, pattern, pattern_size, size);
+    accel__capture_release(capture);
+    return status;
 }

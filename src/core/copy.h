@@ -15,8 +15,9 @@ accel_status accel__copy_rows_of(void *destination, size_t destination_pitch, co
 accel_status accel__copy_describe(const accel_backend_copy *copy, const char *function,
                                   accel__captured_copy *out_copy);
 
-/* Queues it on a stream of one of the devices, which does not capture. */
-accel_status accel__copy_queue(accel_stream *stream, const accel__captured_copy *copy);
+/* Queues it on a ready stream of one of the devices, whatever is captured on it. */
+accel_status accel__copy_queue(accel_stream *stream, accel_native_stream *native,
+                               const accel__captured_copy *copy);
 
 /* The rules of accel_fill; *out_device: whose memory it is. */
 accel_status accel__fill_check(void *destination, const void *pattern, size_t pattern_size,

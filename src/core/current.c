@@ -209,7 +209,9 @@ static accel_status resolve_indexed(accel_device device, const char *function,
                                     accel_device *out_device)
 {
     if (device.index == ACCEL_INDEX_NONE)
-        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "the device has no index");
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                           "the device has no index: give it one, or choose a whole backend with "
+                           "accel_set_current_accelerator");
     accel__device *found = NULL;
     const accel_status status = accel__device_resolve(device, function, &found);
     if (status == ACCEL_OK)

@@ -49,11 +49,6 @@ accel_status accel__device_resolve(accel_device device, const char *function,
 /* Backend started, device open. */
 accel_status accel__device_use(accel__device *device, const char *function);
 
-static inline bool accel__device_same(accel_device a, accel_device b)
-{
-    return a.backend == b.backend && a.index == b.index;
-}
-
 accel_status accel__device_describe(accel__backend *backend, int32_t index,
                                     accel_device_info *out_info);
 

@@ -146,13 +146,24 @@ static accel_status bind(accel_event *event, accel_stream *stream)
 static accel_status record_captured(accel__capture *capture, accel_event *event,
                                     accel_stream *stream)
 {
-    accel_status status = accel__check_callback("accel_event_record");
-    if (status == ACCEL_OK && (event->backend != stream->backend ||
-                               (event->device != NULL && event->device != stream->device)))
+    const bool is_other = event->backend != stream->backend ||
+                          (event->device != NULL && event->device != stream->device);
+    const accel_status status = is_other ? mismatch(event, stream)
+                                         : capture->ops->record(capture, stream, event);
+    accel__capture_release(capture);
+    return status;
+}
+
+accel_status accel__event_queue_record(accel_event *event, accel_stream *stream,
+                                       accel_native_stream *native)
+{
+    accel_status status = event->native == NULL ? bind(event, stream) : ACCEL_OK;
+    if (status == ACCEL_OK && event->device != stream->device)
         status = mismatch(event, stream);
     if (status == ACCEL_OK)
-        status = capture->ops->record(capture, stream, event);
-    accel__capture_release(capture);
+        status = event->backend->table.event.record(event->native, native);
+    if (status == ACCEL_OK)
+        accel__capture_event_recorded(event);
     return status;
 }
 
@@ -161,7 +172,8 @@ __attribute__((noinline, cold)) static accel_status record_slow(accel_event *eve
                                                                 accel_stream *stream)
 {
     static const char function[] = "accel_event_record";
-    accel_native_stream *native_stream = NULL;
+    accel_native_stream *native = NULL;
+    accel__capture *capture = NULL;
     accel_status status = check(event, function);
     if (status == ACCEL_OK && stream == NULL) {
         accel__device *device = event->device;
@@ -173,21 +185,12 @@ __attribute__((noinline, cold)) static accel_status record_slow(accel_event *eve
         status = accel__stream_check(stream, function);
     if (status == ACCEL_OK && event->native != NULL && event->device != stream->device)
         status = mismatch(event, stream);
+    if (status == ACCEL_OK)
+        status = accel__stream_use(stream, function, &native, &capture);
     if (status != ACCEL_OK)
         return status;
-    accel__capture *capture = accel__capture_of(stream);
-    if (capture != NULL)
-        return record_captured(capture, event, stream);
-    status = accel__stream_use(stream, function, &native_stream);
-    if (status == ACCEL_OK && event->native == NULL)
-        status = bind(event, stream);
-    if (status == ACCEL_OK && event->device != stream->device) /* another thread bound it */
-        status = mismatch(event, stream);
-    if (status == ACCEL_OK)
-        status = event->backend->table.event.record(event->native, native_stream);
-    if (status == ACCEL_OK)
-        accel__capture_event_recorded(event);
-    return status;
+    return capture != NULL ? record_captured(capture, event, stream)
+                           : accel__event_queue_record(event, stream, native);
 }
 
 /* An event that was recorded is bound for ever: only the stream needs a look. */
@@ -257,57 +260,78 @@ accel_status accel_event_synchronize(accel_event *event)
                : status;
 }
 
-/* A wait that is part of a capture: by its event, which makes the stream join, or by its stream.
- * *out_done: there was one. */
-static accel_status wait_captured(accel_stream *stream, accel_event *event, const char *function,
-                                  bool *out_done)
+/* A stream that captures waits for an event that was recorded outside, or never: then there is nothing to
+ * wait for. Takes over the caller's count of the capture. */
+static accel_status refuse_outside(accel__capture *capture, const accel_event *event,
+                                   const char *function)
 {
-    accel__capture *capture = accel__capture_of_event(event);
-    *out_done = capture != NULL;
-    if (capture == NULL && accel__event_is_recorded(event)) /* else there is nothing to wait for */
-        return accel__capture_refuse_stream(stream, function,
-                                            "the event was recorded outside of the capture: record "
-                                            "it on a stream of the capture, or "
-                                            "wait for it before the capture begins");
-    if (capture == NULL)
-        return ACCEL_OK;
-    const accel_status status = capture->ops->wait(capture, stream, event, function);
+    const accel_status status =
+        !accel__event_is_recorded(event)
+            ? ACCEL_OK
+            : capture->ops->refuse(capture, function,
+                                   "the event was recorded outside of the capture: record it on a "
+                                   "stream of the capture, or wait for it before the capture "
+                                   "begins");
     accel__capture_release(capture);
     return status;
 }
 
-/* The native wait. A stream that captures has none, nor has an event without a record. */
-static accel_status wait_natively(accel_stream *stream, accel_event *event, const char *function)
+static accel_status queue_wait(accel_stream *stream, accel_native_stream *native,
+                               accel_event *event)
 {
-    accel_native_stream *native = NULL;
-    accel_status status = ACCEL_OK;
-    if (stream->capture == NULL)
-        status = accel__stream_use(stream, function, &native);
-    if (status != ACCEL_OK || native == NULL || !accel__event_is_recorded(event))
-        return status;
+    if (!accel__event_is_recorded(event))
+        return ACCEL_OK;
     if (event->backend != stream->backend) /* the host is the only clock both know */
         return event->backend->table.event.synchronize(event->native);
     return event->backend->table.event.wait(native, event->native);
 }
 
-accel_status accel__stream_wait_outside(accel_stream *stream, accel_event *event,
-                                        const char *function)
+accel_status accel__event_queue_wait(accel_event *event, accel_stream *stream,
+                                     accel_native_stream *native, const char *function)
 {
     accel_status status = check_usable(event, function);
     if (status == ACCEL_OK)
         status = accel__event_refuse_captured(event, function);
-    return status == ACCEL_OK ? wait_natively(stream, event, function) : status;
+    return status == ACCEL_OK ? queue_wait(stream, native, event) : status;
 }
 
+/* The event was recorded in an open capture, or never in one, in which the stream is or is not. */
 accel_status accel__stream_wait(accel_stream *stream, accel_event *event, const char *function)
 {
-    bool done = false;
+    accel_native_stream *native = NULL;
     accel_status status = check_usable(event, function);
     if (status == ACCEL_OK)
         status = accel__check_callback(function);
-    if (status == ACCEL_OK)
-        status = wait_captured(stream, event, function, &done);
-    return status != ACCEL_OK || done ? status : wait_natively(stream, event, function);
+    if (status != ACCEL_OK)
+        return status;
+    accel__capture *capture = accel__capture_of_event(event);
+    if (capture != NULL) { /* the stream joins it */
+        status = capture->ops->wait(capture, stream, event, function);
+        accel__capture_release(capture);
+        return status;
+    }
+    status = accel__stream_use(stream, function, &native, &capture);
+    if (status != ACCEL_OK)
+        return status;
+    return capture != NULL ? refuse_outside(capture, event, function)
+                           : queue_wait(stream, native, event);
+}
+
+accel_status accel__stream_queue_behind(accel_stream *stream, accel_native_stream *native,
+                                        accel_stream *other)
+{
+    const accel_backend_event *event = &stream->backend->table.event;
+    accel_native_event *mark = NULL;
+    accel_status status = event->create(stream->device->native, false, &mark);
+    if (status != ACCEL_OK)
+        return status;
+    accel__error_mute();
+    const accel_status recorded = event->record(mark, other->native);
+    accel__error_unmute();
+    if (recorded == ACCEL_OK)
+        status = event->wait(native, mark);
+    event->destroy(mark);
+    return status;
 }
 
 accel_status accel_stream_wait_event(accel_stream *stream, accel_event *event)

@@ -41,10 +41,17 @@ static inline void accel__event_set_recorded(accel_event *event, bool is_recorde
 /* accel_stream_wait_event under another name for messages. */
 accel_status accel__stream_wait(accel_stream *stream, accel_event *event, const char *function);
 
-/* The same for a stream that does not capture, and is not to join the capture in which the event was
- * recorded: CAPTURE, and the capture is invalid. */
-accel_status accel__stream_wait_outside(accel_stream *stream, accel_event *event,
-                                        const char *function);
+/* Records it, and has a stream wait for it, on a ready stream, whatever is captured on that. An event that was
+ * recorded in a capture is not waited for: CAPTURE, and the capture is invalid. */
+accel_status accel__event_queue_record(accel_event *event, accel_stream *stream,
+                                       accel_native_stream *native);
+accel_status accel__event_queue_wait(accel_event *event, accel_stream *stream,
+                                     accel_native_stream *native, const char *function);
+
+/* Has the ready stream wait for what is queued on `other`, of the same device, now. One that failed is over,
+ * and not waited for. */
+accel_status accel__stream_queue_behind(accel_stream *stream, accel_native_stream *native,
+                                        accel_stream *other);
 
 /* CAPTURE where the event was recorded last in a capture that is open: the event does not pass, and the
  * capture is invalid. */

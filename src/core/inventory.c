@@ -253,7 +253,8 @@ static bool fill_local(accel__backend *backend, accel__inventory *made)
         candidates[i].physical = i;
     const bool ok = keep_visible(backend, made, candidates, count);
     if (count == 0)
-        made->reason = ACCEL_REASON_NO_DEVICE;
+        made->reason = answer->variable[0] != '\0' ? ACCEL_REASON_BAD_SETTING
+                                                   : ACCEL_REASON_NO_DEVICE;
     if (ok && answer->reason[0] == '\0')
         judge(made);
     accel__deallocate(candidates);

@@ -46,10 +46,14 @@ static accel_status check_local(const accel_kernel *kernel, uint32_t index,
 {
     const size_t limit = kernel->device->capability.local_memory_size;
     if (arg->size == 0)
-        return fail_argument(kernel, index, "local memory of 0 bytes");
-    if (arg->size > limit || so_far->local > limit - arg->size)
-        return fail_shape(kernel, "the local memory of a block (or more)", arg->size, limit);
-    so_far->local += arg->size;
+        return fail_argument(kernel, index,
+                             "local memory of 0 bytes: give the size of what a block shares");
+    size_t all;
+    if (__builtin_add_overflow(so_far->local, arg->size, &all))
+        all = SIZE_MAX;
+    if (all > limit)
+        return fail_shape(kernel, "the local memory of a block, in bytes,", all, limit);
+    so_far->local = all;
     return ACCEL_OK;
 }
 
@@ -136,8 +140,9 @@ static accel_status check_grid(const accel_kernel *kernel, const uint64_t grid[3
     uint64_t blocks;
     if (__builtin_mul_overflow(grid[0], grid[1], &blocks) ||
         __builtin_mul_overflow(blocks, grid[2], &blocks) || blocks > limits->max_grid_blocks)
-        return fail_shape(kernel, "the number of blocks (or more)", UINT64_MAX,
-                          limits->max_grid_blocks);
+        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
+                           "'%s': the grid has more blocks than the device's limit, %llu",
+                           kernel->facts.name, (unsigned long long)limits->max_grid_blocks);
     return ACCEL_OK;
 }
 
@@ -225,14 +230,14 @@ accel_status accel__launch_check(const accel_kernel *kernel, const accel_launch_
     return status == ACCEL_OK ? check_launch(kernel, shape, args, arg_count, out_empty) : status;
 }
 
-/* Takes over the caller's count of the capture. `arg_count` UINT32_MAX: nothing runs. */
+/* Takes over the caller's count of the capture. */
 static accel_status launch_captured(accel__capture *capture, accel_kernel *kernel,
                                     accel_stream *stream, const accel_launch_shape *shape,
-                                    const accel_kernel_arg *args, uint32_t arg_count)
+                                    const accel_kernel_arg *args, uint32_t arg_count, bool empty)
 {
-    accel_status status = accel__check_callback(function);
-    if (status == ACCEL_OK && arg_count != UINT32_MAX)
-        status = capture->ops->launch(capture, stream, kernel, shape, args, arg_count);
+    const accel_status status = empty ? ACCEL_OK
+                                      : capture->ops->launch(capture, stream, kernel, shape, args,
+                                                             arg_count);
     accel__capture_release(capture);
     return status;
 }
@@ -244,6 +249,7 @@ __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *ke
                                                                 uint32_t arg_count)
 {
     accel_native_stream *native = NULL;
+    accel__capture *capture = NULL;
     bool empty = false;
     accel_status status = check_kernel(kernel, shape);
     if (status == ACCEL_OK)
@@ -252,11 +258,9 @@ __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *ke
         status = check_launch(kernel, shape, args, arg_count, &empty);
     if (status != ACCEL_OK)
         return status;
-    accel__capture *capture = accel__capture_of(stream);
+    status = accel__stream_use(stream, function, &native, &capture);
     if (capture != NULL)
-        return launch_captured(capture, kernel, stream, shape, args,
-                               empty ? UINT32_MAX : arg_count);
-    status = accel__stream_use(stream, function, &native);
+        return launch_captured(capture, kernel, stream, shape, args, arg_count, empty);
     if (status != ACCEL_OK || empty)
         return status;
     return kernel->backend->table.kernel.launch(native, kernel->facts.function, shape, args,

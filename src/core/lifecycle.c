@@ -52,12 +52,14 @@ bool accel__backend_is_forked(const accel__backend *backend)
     return touched != 0 && touched != accel__generation() && !accel__backend_survives_fork(backend);
 }
 
-bool accel__backend_has_objects(const accel__backend *backend)
+/* Started in this process, or inherited by one that survives. Objects may then be used. */
+static bool has_objects(const accel__backend *backend)
 {
     return backend->started_generation != 0 && !accel__backend_is_forked(backend);
 }
 
-bool accel__backend_is_started(const accel__backend *backend)
+/* Started in this very process. */
+static bool is_started(const accel__backend *backend)
 {
     return backend->started_generation == accel__generation();
 }
@@ -86,7 +88,7 @@ static bool claim(accel__backend *backend)
 
 static accel_status start(accel__backend *backend, const char *function)
 {
-    if (accel__backend_has_objects(backend)) { /* inherited, and it survives */
+    if (has_objects(backend)) { /* inherited, and it survives */
         backend->started_generation = accel__generation();
         return ACCEL_OK;
     }
@@ -147,7 +149,7 @@ accel_status accel__backend_use_slow(accel__backend *backend, const char *functi
     starting = is_starting_any() ? starting | bit : bit;
     starting_generation = accel__generation();
     accel_status status = ACCEL_OK;
-    const bool starts = !accel__backend_is_started(backend);
+    const bool starts = !is_started(backend);
     if (starts)
         status = start(backend, function);
     if (status == ACCEL_OK)
@@ -169,7 +171,7 @@ accel_status accel_is_initialized(accel_backend backend, bool *out_initialized)
     accel__backend *found = NULL;
     const accel_status status = accel__backend_resolve(backend, __func__, &found);
     if (status == ACCEL_OK)
-        *out_initialized = accel__backend_is_started(found);
+        *out_initialized = is_started(found);
     return status;
 }
 
@@ -254,7 +256,7 @@ accel_status accel_shutdown(void)
     const uint32_t known = accel__registry_count();
     for (accel_backend number = 1; number <= known; number++) {
         accel__backend *backend = accel__registry_get(number);
-        if (!accel__backend_has_objects(backend))
+        if (!has_objects(backend))
             continue;
         const accel_status status = shut_down(backend, __func__);
         first = first != ACCEL_OK ? first : status;

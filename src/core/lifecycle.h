@@ -35,12 +35,6 @@ bool accel__backend_is_starting(const accel__backend *backend);
 /* True in a child of a process in which a backend was started that does not survive that. */
 bool accel__backend_is_forked(const accel__backend *backend);
 
-/* Started in this process, or inherited by one that survives. Objects may then be used. */
-bool accel__backend_has_objects(const accel__backend *backend);
-
-/* Started in this very process. */
-bool accel__backend_is_started(const accel__backend *backend);
-
 /* Records ACCEL_ERROR_FORKED, with what to do. */
 accel_status accel__fail_forked(const accel__backend *backend, const char *function);
 

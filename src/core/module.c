@@ -230,11 +230,15 @@ accel_status accel_module_get_kernel(const accel_module *module, const char *nam
             *out_kernel = &module->kernels[i];
             return ACCEL_OK;
         }
+    if (module->kernel_count == 0)
+        return accel__fail(ACCEL_ERROR_NOT_FOUND, NULL, __func__,
+                           "there is no kernel '%.64s': the module has none (in portable source "
+                           "__kernel makes a function one)",
+                           name);
     char names[256];
     list_names(module, names, sizeof names);
     return accel__fail(ACCEL_ERROR_NOT_FOUND, NULL, __func__,
-                       "there is no kernel '%.64s' in the module; there are: %s", name,
-                       names[0] != '\0' ? names : "none");
+                       "there is no kernel '%.64s' in the module; there are: %s", name, names);
 }
 
 static bool is_kernel(const accel_kernel *kernel, const char *function)

@@ -97,22 +97,34 @@ static accel_status open_default(accel_stream *stream, const char *function)
     return ACCEL_OK;
 }
 
-accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
-                                    accel_native_stream **out_native)
+/* The stream has a native one of this process. */
+static accel_status open_native(accel_stream *stream, const char *function)
 {
+    if (accel__backend_is_forked(stream->backend))
+        return accel__fail_forked(stream->backend, function);
+    if (stream->native == NULL)
+        return open_default(stream, function);
+    /* Inherited, and it survives: the backend starts anew here. */
+    return accel__device_use(stream->device, function);
+}
+
+accel_status accel__stream_use(accel_stream *stream, const char *function,
+                               accel_native_stream **out_native, accel__capture **out_capture)
+{
+    *out_native = NULL;
+    *out_capture = NULL;
     accel_status status = accel__check_callback(function);
-    if (status == ACCEL_OK && accel__backend_is_forked(stream->backend))
-        status = accel__fail_forked(stream->backend, function);
-    if (status == ACCEL_OK && stream->native == NULL)
-        status = open_default(stream, function);
-    else if (status == ACCEL_OK) /* inherited, and it survives: the backend starts anew here */
-        status = accel__device_use(stream->device, function);
-    if (status == ACCEL_OK)
-        status = accel__capture_refuse_stream(stream, function, "it is no work of a stream");
-    if (status == ACCEL_OK)
-        accel__capture_publish_generation(stream);
+    if (status != ACCEL_OK)
+        return status;
+    *out_capture = accel__capture_of(stream);
+    if (*out_capture != NULL)
+        return ACCEL_OK;
+    status = open_native(stream, function);
+    if (status != ACCEL_OK)
+        return status;
+    accel__capture_publish_generation(stream);
     *out_native = stream->native;
-    return status;
+    return ACCEL_OK;
 }
 
 static accel_status make_native(accel_stream *stream, int32_t wanted)
@@ -190,10 +202,9 @@ bool accel__stream_is_idle(accel_stream *stream)
     if (stream->native == NULL || accel__backend_is_forked(stream->backend))
         return true;
     accel__error_mute();
-    if (stream->backend->table.stream.query(stream->native, &done) != ACCEL_OK)
-        done = true;
+    const accel_status asked = stream->backend->table.stream.query(stream->native, &done);
     accel__error_unmute();
-    return done && accel__callbacks_pending(stream) == 0;
+    return accel__work_is_over(asked, done) && accel__callbacks_pending(stream) == 0;
 }
 
 /* Takes one abandoned stream that is idle out of the list; NULL where there is none. */
@@ -447,8 +458,16 @@ accel_status accel_stream_get_native_handle(accel_stream *stream, void **out_han
         return accel__fail_null(__func__, "out_handle");
     *out_handle = NULL;
     accel_native_stream *native = NULL;
+    accel__capture *capture = NULL;
     accel_status status = accel__resolve_stream(stream, __func__, &stream);
     if (status == ACCEL_OK)
-        status = accel__stream_use(stream, __func__, &native);
-    return status == ACCEL_OK ? stream->backend->table.handles.stream(native, out_handle) : status;
+        status = accel__stream_use(stream, __func__, &native, &capture);
+    if (status != ACCEL_OK)
+        return status;
+    if (capture == NULL)
+        return stream->backend->table.handles.stream(native, out_handle);
+    status = capture->ops->refuse(capture, __func__,
+                                  "what is queued by the native handle would not be captured");
+    accel__capture_release(capture);
+    return status;
 }

@@ -34,9 +34,6 @@ struct accel_stream {
     _Atomic(struct accel__capture *) capture; /* capture.c: ask accel__capture_of */
 };
 
-accel_status accel__stream_use_slow(accel_stream *stream, const char *function,
-                                    accel_native_stream **out_native);
-
 /* The native stream where work may be queued now: not in a callback, not forked, started, open, not
  * capturing. A stream whose generation is one of a process has a native one. */
 static inline bool accel__stream_is_ready(accel_stream *stream, accel_native_stream **out_native)
@@ -46,20 +43,25 @@ static inline bool accel__stream_is_ready(accel_stream *stream, accel_native_str
     return accel__generation_known() + accel__callback_mark == generation;
 }
 
-/* The same, making it ready where that is possible. */
-static inline accel_status accel__stream_use(accel_stream *stream, const char *function,
-                                             accel_native_stream **out_native)
-{
-    return accel__stream_is_ready(stream, out_native)
-               ? ACCEL_OK
-               : accel__stream_use_slow(stream, function, out_native);
-}
+/* Where work for the stream goes: to its native one, which is made ready, or to the capture that it is part of,
+ * counted: one of the two, and NULL for the other. Looked at once: what another thread begins to capture during
+ * the call comes behind it. */
+accel_status accel__stream_use(accel_stream *stream, const char *function,
+                               accel_native_stream **out_native,
+                               struct accel__capture **out_capture);
 
 /* Initialises the default stream inside its device. */
 void accel__stream_init_default(accel_stream *stream, struct accel__device *device);
 
 /* Whether all work has passed. Any failure of the stream counts as passed. */
 bool accel__stream_is_idle(accel_stream *stream);
+
+/* What a backend's query of a stream or event says of the work before: true where none of it runs any more,
+ * because it has passed or because it failed. A query that could not be asked tells nothing. */
+static inline bool accel__work_is_over(accel_status asked, bool done)
+{
+    return done || (asked != ACCEL_OK && asked != ACCEL_ERROR_CANNOT_TELL);
+}
 
 /* Checks a handle that a caller passed; NULL is an error. */
 accel_status accel__stream_check(const accel_stream *stream, const char *function);

@@ -76,8 +76,8 @@ static accel_status check_begin(const accel_graph *graph, accel_stream *stream,
                            "graph");
     if (graph->is_captured)
         return accel__fail(ACCEL_ERROR_INVALID_STATE, backend, function,
-                           "the graph has nodes already: reset it, or make another one, to capture "
-                           "anew");
+                           "the graph is captured or built already: reset it, or make another one, "
+                           "to capture anew");
     if (stream->is_default)
         return accel__fail(ACCEL_ERROR_INVALID_STATE, backend, function,
                            "the stream is the device's default stream, which every thread uses: "
@@ -134,18 +134,11 @@ static accel_status begin(accel_graph *graph, accel_stream *stream, accel_captur
     return status;
 }
 
-/* In a forked child a capture of the parent is none. */
-static bool is_captured(accel_stream *stream)
-{
-    accel__capture *capture = accel__capture_of(stream);
-    accel__capture_release(capture);
-    return capture != NULL;
-}
-
 accel_status accel_graph_capture_begin(accel_graph *graph, accel_stream *stream,
                                        accel_capture_mode mode)
 {
     accel_native_stream *native = NULL;
+    accel__capture *other = NULL;
     accel_status status = accel__graph_lock(graph, __func__);
     if (status != ACCEL_OK)
         return status;
@@ -156,8 +149,9 @@ accel_status accel_graph_capture_begin(accel_graph *graph, accel_stream *stream,
         status = accel__graph_stream(graph, stream, __func__, &stream);
     if (status == ACCEL_OK)
         status = check_begin(graph, stream, __func__);
-    if (status == ACCEL_OK && !is_captured(stream))
-        status = accel__stream_use(stream, __func__, &native);
+    if (status == ACCEL_OK)
+        status = accel__stream_use(stream, __func__, &native, &other);
+    accel__capture_release(other); /* the stream is found busy at the opening, if it still is */
     if (status == ACCEL_OK)
         status = begin(graph, stream, mode, __func__);
     return accel__graph_unlock(graph, accel__error_met_by(status, __func__));

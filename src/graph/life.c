@@ -82,7 +82,8 @@ static accel_status keep_pool(accel_graph *graph, accel_memory_pool *pool, const
 {
     accel_device of = ACCEL_DEVICE(ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE);
     accel_status status = accel_memory_pool_get_device(pool, &of);
-    if (status == ACCEL_OK && !accel__device_same(of, graph->device->id))
+    if (status == ACCEL_OK &&
+        (of.backend != graph->device->id.backend || of.index != graph->device->id.index))
         return accel__fail(ACCEL_ERROR_MISMATCH, graph->device->backend->table.name, function,
                            "the pool is of another device than the graph");
     if (status == ACCEL_OK)

@@ -1,5 +1,5 @@
 /* plan.h: the nodes of a graph: what each does and what it depends on. Plans are made by captures
- * (capture.c) and by accel_graph_add_… (build.c); execute.c makes what is replayed from them.
+ * (capture.c) and by accel_graph_add_… (build.c); instantiate.c makes what is replayed from them.
  *
  * What a node does is a payload: counted and constant, so that a plan can be copied into another one as
  * a child, and a node be given another payload while an executable still has the old one. A plan

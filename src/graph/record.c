@@ -252,6 +252,7 @@ static accel_status join(accel__graph_capture *capture, accel_stream *stream, co
                          accel__member **out_member)
 {
     accel_native_stream *native = NULL;
+    accel__capture *other = NULL;
     *out_member = find_member(capture, stream);
     if (*out_member != NULL)
         return ACCEL_OK;
@@ -263,7 +264,8 @@ static accel_status join(accel__graph_capture *capture, accel_stream *stream, co
             capture, function,
             "the waiting stream is a default stream, which other threads use: make "
             "one with accel_stream_create");
-    accel_status status = accel__stream_use(stream, function, &native);
+    accel_status status = accel__stream_use(stream, function, &native, &other);
+    accel__capture_release(other); /* the join finds the stream busy, if it still is */
     if (status == ACCEL_OK)
         status = accel__capture_join(&capture->head, stream, function);
     if (status != ACCEL_OK)

@@ -1,5 +1,6 @@
 /* replay.c: instantiating when it is asked for, and queueing what was instantiated. */
 #include "base/error.h"
+#include "core/callback.h"
 #include "core/capture.h"
 #include "core/current.h"
 #include "core/event.h"
@@ -55,26 +56,14 @@ accel_status accel_graph_instantiate(accel_graph *graph)
 
 /* ---- replaying ---- */
 
-/* Has the stream wait, on the device, for the replay before, where that was on another one. A stream that
- * failed is over, and not waited for. */
+/* Has the stream wait, on the device, for the replay before, where that was on another one. */
 static accel_status follow(const accel__last_replay *before, accel_stream *stream,
                            accel_native_stream *native)
 {
-    const accel_backend_event *event = &stream->backend->table.event;
     accel_stream *last = before->stream;
-    accel_native_event *mark = NULL;
     if (last == NULL || last == stream || before->generation != accel__generation())
         return ACCEL_OK;
-    accel_status status = event->create(stream->device->native, false, &mark);
-    if (status != ACCEL_OK)
-        return status;
-    accel__error_mute();
-    const accel_status recorded = event->record(mark, last->native);
-    accel__error_unmute();
-    if (recorded == ACCEL_OK)
-        status = event->wait(native, mark);
-    event->destroy(mark);
-    return status;
+    return accel__stream_queue_behind(stream, native, last);
 }
 
 static void remember(accel__last_replay *last, accel_stream *stream)
@@ -119,16 +108,17 @@ static accel_status queue_payload(const accel__payload *payload, accel_stream *s
                                     &payload->launch.shape, payload->launch.args,
                                     payload->launch.arg_count);
     case ACCEL_GRAPH_NODE_KIND_COPY:
-        return accel__copy_queue(stream, &payload->copy);
+        return accel__copy_queue(stream, native, &payload->copy);
     case ACCEL_GRAPH_NODE_KIND_FILL:
         return table->memory.fill(native, payload->fill.destination, payload->fill.pattern,
                                   payload->fill.pattern_size, payload->fill.size);
     case ACCEL_GRAPH_NODE_KIND_CALLBACK:
-        return accel_stream_add_callback(stream, payload->callback.call, payload->callback.user);
+        return accel__callback_queue(stream, native, payload->callback.call,
+                                     payload->callback.user);
     case ACCEL_GRAPH_NODE_KIND_EVENT_RECORD:
-        return accel_event_record(payload->event, stream);
+        return accel__event_queue_record(payload->event, stream, native);
     case ACCEL_GRAPH_NODE_KIND_EVENT_WAIT:
-        return accel__stream_wait_outside(stream, payload->event, "accel_graph_replay");
+        return accel__event_queue_wait(payload->event, stream, native, "accel_graph_replay");
     case ACCEL_GRAPH_NODE_KIND_EMPTY:
     case ACCEL_GRAPH_NODE_KIND_CHILD: /* never in an executable */
         break;
@@ -145,7 +135,7 @@ static accel_status queue_item(const accel__item *item, accel_stream *stream,
     case ACCEL__ITEM_NODE:
         return queue_payload(item->payload, stream, native);
     case ACCEL__ITEM_PART:
-        return item->part->prologue(item->part, &item->taken, stream);
+        return item->part->prologue(item->part, &item->taken, stream, native);
     }
     return ACCEL_OK;
 }
@@ -219,11 +209,11 @@ static accel_status queue_all(accel_graph *graph, accel_stream *stream, accel_na
     return queue_items(executable, stream, native);
 }
 
-static accel_status replay(accel_graph *graph, accel_stream *stream, const char *function)
+static accel_status replay(accel_graph *graph, accel_stream *stream, accel_native_stream *native,
+                           const char *function)
 {
-    accel_native_stream *native = NULL;
-    accel_status status = accel__stream_use(stream, function, &native);
-    if (status == ACCEL_OK && (graph->executable == NULL || graph->is_dirty))
+    accel_status status = ACCEL_OK;
+    if (graph->executable == NULL || graph->is_dirty)
         status = instantiate(graph, function);
     if (status == ACCEL_OK)
         status = check_waits(graph->executable, function);
@@ -239,10 +229,14 @@ static accel_status replay(accel_graph *graph, accel_stream *stream, const char 
 static accel_status replay_or_capture(accel_graph *graph, accel_stream *stream,
                                       const char *function)
 {
-    accel__capture *capture = accel__capture_of(stream);
+    accel_native_stream *native = NULL;
+    accel__capture *capture = NULL;
+    accel_status status = accel__stream_use(stream, function, &native, &capture);
+    if (status != ACCEL_OK)
+        return status;
     if (capture == NULL)
-        return replay(graph, stream, function);
-    const accel_status status = accel__graph_capture_child(capture, stream, &graph->plan, function);
+        return replay(graph, stream, native, function);
+    status = accel__graph_capture_child(capture, stream, &graph->plan, function);
     accel__capture_release(capture);
     return status;
 }

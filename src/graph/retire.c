@@ -19,7 +19,8 @@ static bool has_passed(const accel__executable *what)
         return true;
     if (what->retired.mark == NULL || accel__backend_is_forked(stream->backend))
         return accel__stream_is_idle(stream);
-    return stream->backend->table.event.query(what->retired.mark, &done) != ACCEL_OK || done;
+    const accel_status asked = stream->backend->table.event.query(what->retired.mark, &done);
+    return accel__work_is_over(asked, done);
 }
 
 static void end(accel__executable *what)

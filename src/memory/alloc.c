@@ -59,7 +59,7 @@ static accel_status check_options(accel_memory_options *options, size_t size)
 static accel_memory_pool *pool_of(accel__capture *capture, const accel_stream *stream,
                                   accel_memory_pool **out_held)
 {
-    if (capture != NULL && capture->ops->hold_pool != NULL)
+    if (capture != NULL)
         *out_held = capture->ops->hold_pool(capture);
     return *out_held != NULL ? *out_held : accel__pool_routed(stream->device);
 }
@@ -70,9 +70,8 @@ static accel_status prepare(accel_stream *stream, accel_memory_options *options,
                             accel_memory_pool **out_held)
 {
     accel_native_stream *native = NULL;
-    accel__capture *capture = accel__capture_of(stream);
-    accel_status status = capture != NULL ? accel__check_callback(alloc_function)
-                                          : accel__stream_use(stream, alloc_function, &native);
+    accel__capture *capture = NULL;
+    accel_status status = accel__stream_use(stream, alloc_function, &native, &capture);
     if (options->kind != ACCEL_MEMORY_KIND_DEVICE)
         options->pool = NULL;
     else if (options->pool == NULL)
@@ -378,7 +377,7 @@ static accel_status free_block(accel__block *block)
 
 static accel_status free_range(accel__range *range)
 {
-    switch (atomic_load_explicit(&range->owner, memory_order_relaxed)) {
+    switch (accel__range_owner_of(range)) {
     case ACCEL__RANGE_OF_BLOCK:
         return free_block((accel__block *)range);
     case ACCEL__RANGE_OF_HOST:
@@ -411,7 +410,7 @@ accel_status accel__free_long(void *pointer)
 
 static accel_status record_plain(accel__range *range, accel_stream *stream, const char *function)
 {
-    switch (atomic_load_explicit(&range->owner, memory_order_relaxed)) {
+    switch (accel__range_owner_of(range)) {
     case ACCEL__RANGE_OF_BLOCK:
         return accel__uses_record((accel__block *)range, stream, function);
     case ACCEL__RANGE_OF_HOST:
@@ -428,7 +427,7 @@ static accel_status record(accel__range *range, accel_stream *stream, const char
 {
     void *inner = NULL;
     accel_status status = ACCEL_OK;
-    if (atomic_load_explicit(&range->owner, memory_order_relaxed) == ACCEL__RANGE_OF_GUARD) {
+    if (accel__range_owner_of(range) == ACCEL__RANGE_OF_GUARD) {
         status = accel__debug_record(range, stream, function, &inner);
         range = status == ACCEL_OK ? accel__pointers_at(inner) : NULL;
     }

@@ -1,5 +1,5 @@
 /* cache.c: threads' caches: their making and ending, flushing, and holding threads still. The short ways are
- * in alloc.c.
+ * in at_hand.c.
  *
  * Lock order: `hold_mutex` before everything else of the allocators; nobody holds another of their locks
  * when taking it. A thread inside its cache takes no lock but that of the statistics. */

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "core/device.h"
 #include "core/options.h"
+#include "memory/heap/heap.h"
+#include "memory/host/host.h"
 #include "memory/marks.h"
 
 /* The memory of the structures stays theirs as long as the process lives: readers of the address map may
@@ -171,14 +173,50 @@ static accel_status fail_known(uintptr_t address, const char *function)
         (void *)address);
 }
 
+/* An address, and whether a segment has it. */
+typedef struct sought {
+    uintptr_t address;
+    bool is_found;
+} sought;
+
+static void look(const accel__segment *segment, void *user)
+{
+    sought *known = user;
+    known->is_found |= known->address - segment->begin < segment->size;
+}
+
+static bool is_in_heap(const accel__device *device, uintptr_t address)
+{
+    sought known = {.address = address};
+    for (accel__heap *heap = accel__heap_first(device); heap != NULL && !known.is_found;
+         heap = accel__heap_next(heap))
+        accel__heap_visit(heap, look, &known);
+    return known.is_found;
+}
+
+/* Whether the range, which begins last before the address, is of an allocator that has the address, too: in a
+ * live allocation, behind what was asked for, or in a free block. */
+static bool is_ours(const accel__range *range, uintptr_t address)
+{
+    while (range != NULL && accel__range_owner_of(range) == ACCEL__RANGE_OF_GUARD)
+        range = accel__pointers_before(
+            (void *)(accel__range_begin(range) - 1)); /* it lies in one */
+    if (range == NULL || accel__range_owner_of(range) == ACCEL__RANGE_OF_FOREIGN)
+        return false;
+    return accel__range_owner_of(range) == ACCEL__RANGE_OF_HOST
+               ? accel__host_has(range, address)
+               : is_in_heap(accel__range_device(range), address);
+}
+
 /* Ranges that begin inside, in whatever state, and the one that reaches into it. */
 static accel_status check_overlap(const wanted *w, const char *function)
 {
     const accel__range *last = accel__pointers_before((void *)(w->begin + w->size - 1));
     if (last != NULL && accel__range_begin(last) >= w->begin)
         return fail_known(accel__range_begin(last), function);
-    return accel__pointers_around((void *)w->begin) != NULL ? fail_known(w->begin, function)
-                                                            : ACCEL_OK;
+    return accel__pointers_around((void *)w->begin) != NULL || is_ours(last, w->begin)
+               ? fail_known(w->begin, function)
+               : ACCEL_OK;
 }
 
 static accel_status check_options(wanted *w, const char *function)

@@ -100,7 +100,8 @@ static bool has_passed(const accel__mark *mark)
         return !is_captured(mark->stream);
     if (mark->event == NULL || accel__backend_is_forked(mark->stream->backend))
         return accel__stream_is_idle(mark->stream);
-    return events_of(mark)->query(mark->event, &done) != ACCEL_OK || done;
+    const accel_status asked = events_of(mark)->query(mark->event, &done);
+    return accel__work_is_over(asked, done);
 }
 
 const accel__mark *accel__marks_first_busy(const accel__mark *first)

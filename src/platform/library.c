@@ -21,6 +21,7 @@
 
 #include "base/environment.h"
 #include "platform/calls.h"
+#include "platform/loader.h"
 #include "platform/scratch.h"
 
 #ifndef MFD_EXEC
@@ -152,7 +153,9 @@ static bool name_descriptor(int descriptor, uint64_t number, char *path, size_t 
 
 static accel_status open_path(const char *path, void **out_library, char *reason, size_t capacity)
 {
+    accel__loader_enter();
     *out_library = accel__platform.library_open(path, RTLD_NOW | RTLD_LOCAL);
+    accel__loader_leave();
     if (*out_library != NULL)
         return ACCEL_OK;
     const char *text = dlerror();
@@ -239,5 +242,7 @@ void *accel__library_symbol(void *library, const char *name)
 
 void accel__library_unload(void *library)
 {
+    accel__loader_enter();
     dlclose(library);
+    accel__loader_leave();
 }

@@ -53,18 +53,19 @@ static void give_back(accel__capture_part *base, const accel__part_taken *taken)
 }
 
 static accel_status prologue(accel__capture_part *base, const accel__part_taken *taken,
-                             accel_stream *stream)
+                             accel_stream *stream, accel_native_stream *native)
 {
+    const accel_backend_memory *memory = &stream->backend->table.memory;
     accel__random_part *part = (accel__random_part *)base;
     accel_status status = ACCEL_OK;
     if (!part->is_ordered && stream != part->home) { /* whoever had that memory before has passed */
-        status = accel_stream_wait_stream(stream, part->home);
+        status = accel__stream_queue_behind(stream, native, part->home);
         part->is_ordered = status == ACCEL_OK;
     }
     if (status == ACCEL_OK)
-        status = accel_fill(&part->cells[0], &taken->seed, 8, 8, stream);
+        status = memory->fill(native, &part->cells[0], &taken->seed, 8, 8);
     if (status == ACCEL_OK)
-        status = accel_fill(&part->cells[1], &taken->offset, 8, 8, stream);
+        status = memory->fill(native, &part->cells[1], &taken->offset, 8, 8);
     return status;
 }
 

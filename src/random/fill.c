@@ -25,6 +25,17 @@ typedef struct fill_call {
     accel__device *device; /* of the memory */
 } fill_call;
 
+static fill_call call_of(const char *function, void *data, accel_data_type type, size_t count,
+                         accel_generator *generator, accel_stream *stream)
+{
+    return (fill_call){.function = function,
+                       .type = type,
+                       .data = data,
+                       .count = count,
+                       .generator = generator,
+                       .stream = stream};
+}
+
 /* Words that an element takes. */
 static uint64_t words_of(const fill_call *call)
 {
@@ -281,13 +292,8 @@ static accel_status run_sized(fill_call *call, accel_backend_fill kind_8)
 accel_status accel_random_raw(void *data, accel_data_type type, size_t count,
                               accel_generator *generator, accel_stream *stream)
 {
-    fill_call call = {.function = __func__,
-                      .kind = ACCEL_BACKEND_FILL_RAW,
-                      .type = type,
-                      .data = data,
-                      .count = count,
-                      .generator = generator,
-                      .stream = stream};
+    fill_call call = call_of(__func__, data, type, count, generator, stream);
+    call.kind = ACCEL_BACKEND_FILL_RAW;
     if (type != ACCEL_DATA_TYPE_U32 && type != ACCEL_DATA_TYPE_I32 && type != ACCEL_DATA_TYPE_U64 &&
         type != ACCEL_DATA_TYPE_I64)
         return fail_type(&call, "u32, i32, u64 and i64");
@@ -297,36 +303,21 @@ accel_status accel_random_raw(void *data, accel_data_type type, size_t count,
 accel_status accel_random_uniform(void *data, accel_data_type type, size_t count,
                                   accel_generator *generator, accel_stream *stream)
 {
-    fill_call call = {.function = __func__,
-                      .type = type,
-                      .data = data,
-                      .count = count,
-                      .generator = generator,
-                      .stream = stream};
+    fill_call call = call_of(__func__, data, type, count, generator, stream);
     return run_float(&call, ACCEL_BACKEND_FILL_UNIFORM_F16);
 }
 
 accel_status accel_random_normal(void *data, accel_data_type type, size_t count,
                                  accel_generator *generator, accel_stream *stream)
 {
-    fill_call call = {.function = __func__,
-                      .type = type,
-                      .data = data,
-                      .count = count,
-                      .generator = generator,
-                      .stream = stream};
+    fill_call call = call_of(__func__, data, type, count, generator, stream);
     return run_float(&call, ACCEL_BACKEND_FILL_NORMAL_F16);
 }
 
 accel_status accel_random_exponential(void *data, accel_data_type type, size_t count,
                                       accel_generator *generator, accel_stream *stream)
 {
-    fill_call call = {.function = __func__,
-                      .type = type,
-                      .data = data,
-                      .count = count,
-                      .generator = generator,
-                      .stream = stream};
+    fill_call call = call_of(__func__, data, type, count, generator, stream);
     return run_float(&call, ACCEL_BACKEND_FILL_EXPONENTIAL_F16);
 }
 
@@ -361,14 +352,9 @@ static bool limits_of(accel_data_type type, bool *out_signed, uint64_t *out_leas
 accel_status accel_random_integers(void *data, accel_data_type type, size_t count, uint64_t least,
                                    uint64_t most, accel_generator *generator, accel_stream *stream)
 {
-    fill_call call = {.function = __func__,
-                      .type = type,
-                      .data = data,
-                      .count = count,
-                      .low = least,
-                      .range = most - least + 1, /* 0: 2^64 */
-                      .generator = generator,
-                      .stream = stream};
+    fill_call call = call_of(__func__, data, type, count, generator, stream);
+    call.low = least;
+    call.range = most - least + 1; /* 0: 2^64 */
     bool is_signed = false;
     uint64_t type_least = 0;
     uint64_t type_most = 0;
@@ -419,12 +405,7 @@ accel_status accel_random_bernoulli(void *data, accel_data_type type, size_t cou
                                     double probability, accel_generator *generator,
                                     accel_stream *stream)
 {
-    fill_call call = {.function = __func__,
-                      .type = type,
-                      .data = data,
-                      .count = count,
-                      .generator = generator,
-                      .stream = stream};
+    fill_call call = call_of(__func__, data, type, count, generator, stream);
     if (!(probability >= 0.0 && probability <= 1.0))
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, __func__,
                            "the probability is %g: it must lie between 0 and 1", probability);

@@ -1,18 +1,14 @@
 /* copy_test.c: copies: directions, 2-D, overlap, ranges, order (copy.h). Two cpu devices. */
 #include <stdlib.h>
 
-#include "support/check.h"
-#include "support/kernels.h"
-
-static test_kernels on[2];
-static accel_stream *streams[2];
+#include "support/two_devices.h"
 
 enum { SIZE = 10000 };
 
 static unsigned char *allocate(int index, size_t size)
 {
     void *memory = NULL;
-    OK(accel_memory_alloc(streams[index], size, NULL, &memory));
+    OK(accel_memory_alloc(stream_on[index], size, NULL, &memory));
     return memory;
 }
 
@@ -34,10 +30,10 @@ static void test_there_and_back(void **state)
         unsigned char *two = allocate(0, size);
         pattern(source, size, (unsigned)i);
         memset(back, 0xee, sizeof back);
-        OK(accel_copy(one, source, size, streams[0]));
-        OK(accel_copy(two, one, size, streams[0]));
-        OK(accel_copy(back, two, size, streams[0]));
-        OK(accel_stream_synchronize(streams[0]));
+        OK(accel_copy(one, source, size, stream_on[0]));
+        OK(accel_copy(two, one, size, stream_on[0]));
+        OK(accel_copy(back, two, size, stream_on[0]));
+        OK(accel_stream_synchronize(stream_on[0]));
         assert_memory_equal(back, source, size);
         assert_int_equal(back[size], 0xee);
         OK(accel_memory_free(one));
@@ -54,9 +50,9 @@ static void test_misaligned(void **state)
     pattern(source, sizeof source, 3);
     for (size_t shift = 0; shift < 17; shift++) {
         memset(back, 0, sizeof back);
-        OK(accel_copy(memory + shift, source + shift, 200, streams[0]));
-        OK(accel_copy(back + 1, memory + shift, 200, streams[0]));
-        OK(accel_stream_synchronize(streams[0]));
+        OK(accel_copy(memory + shift, source + shift, 200, stream_on[0]));
+        OK(accel_copy(back + 1, memory + shift, 200, stream_on[0]));
+        OK(accel_stream_synchronize(stream_on[0]));
         assert_memory_equal(back + 1, source + shift, 200);
     }
     OK(accel_memory_free(memory));
@@ -71,9 +67,9 @@ static void test_large(void **state)
     unsigned char *memory = allocate(0, size);
     assert_true(host != NULL && back != NULL);
     pattern(host, size, 11);
-    OK(accel_copy(memory, host, size, streams[0]));
-    OK(accel_copy(back, memory, size, streams[0]));
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_copy(memory, host, size, stream_on[0]));
+    OK(accel_copy(back, memory, size, stream_on[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     assert_int_equal(memcmp(host, back, size), 0);
     OK(accel_memory_free(memory));
     free(host);
@@ -89,12 +85,12 @@ static void test_between_devices(void **state)
     for (int on_stream = 0; on_stream < 2; on_stream++) {
         pattern(source, SIZE, 50u + (unsigned)on_stream);
         memset(back, 0, SIZE);
-        OK(accel_copy(memory[0], source, SIZE, streams[0]));
-        OK(accel_stream_synchronize(streams[0]));
-        OK(accel_copy(memory[1], memory[0], SIZE, streams[on_stream]));
-        OK(accel_stream_synchronize(streams[on_stream]));
-        OK(accel_copy(back, memory[1], SIZE, streams[1]));
-        OK(accel_stream_synchronize(streams[1]));
+        OK(accel_copy(memory[0], source, SIZE, stream_on[0]));
+        OK(accel_stream_synchronize(stream_on[0]));
+        OK(accel_copy(memory[1], memory[0], SIZE, stream_on[on_stream]));
+        OK(accel_stream_synchronize(stream_on[on_stream]));
+        OK(accel_copy(back, memory[1], SIZE, stream_on[1]));
+        OK(accel_stream_synchronize(stream_on[1]));
         assert_memory_equal(back, source, SIZE);
     }
     OK(accel_memory_free(memory[0]));
@@ -107,8 +103,8 @@ static void test_host_to_host(void **state)
     unsigned char source[100];
     unsigned char target[100] = {0};
     pattern(source, sizeof source, 8);
-    OK(accel_copy(target, source, sizeof source, streams[0]));
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_copy(target, source, sizeof source, stream_on[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     assert_memory_equal(source, target, sizeof source);
     memset(target, 0, sizeof target);
     OK(accel_copy(target, source, sizeof source, NULL));
@@ -125,17 +121,17 @@ static void test_null_stream_is_that_of_the_destination(void **state)
     unsigned char *memory = allocate(1, 64);
     accel_stream *before = NULL;
     OK(accel_current_stream(test_cpu_device(1), &before));
-    OK(accel_set_stream(streams[1]));
+    OK(accel_set_stream(stream_on[1]));
     OK(accel_set_device_index(test_cpu_device(0)));
     test_gate gate = {0};
-    OK(test_launch_gate(&on[1], streams[1], &gate));
+    OK(test_launch_gate(&on[1], stream_on[1], &gate));
     OK(accel_copy(memory, source, sizeof source, NULL));
     OK(accel_copy(back, memory, sizeof back, NULL)); /* the source's device: the same stream */
     bool done = true;
-    OK(accel_stream_query(streams[1], &done));
+    OK(accel_stream_query(stream_on[1], &done));
     assert_false(done);
     test_gate_open(&gate);
-    OK(accel_stream_synchronize(streams[1]));
+    OK(accel_stream_synchronize(stream_on[1]));
     assert_memory_equal(source, back, sizeof source);
     OK(accel_set_stream(before));
     OK(accel_set_device_index(test_cpu_device(0)));
@@ -150,14 +146,14 @@ static void test_copies_are_ordered(void **state)
     uint32_t second[100];
     uint32_t zeros[100] = {0};
     test_gate gate = {0};
-    OK(test_launch_gate(&on[0], streams[0], &gate));
-    OK(accel_copy(memory, zeros, sizeof zeros, streams[0]));
-    OK(test_launch_add(&on[0], streams[0], memory, 100, 5));
-    OK(accel_copy(first, memory, sizeof first, streams[0]));
-    OK(test_launch_add(&on[0], streams[0], memory, 100, 6));
-    OK(accel_copy(second, memory, sizeof second, streams[0]));
+    OK(test_launch_gate(&on[0], stream_on[0], &gate));
+    OK(accel_copy(memory, zeros, sizeof zeros, stream_on[0]));
+    OK(test_launch_add(&on[0], stream_on[0], memory, 100, 5));
+    OK(accel_copy(first, memory, sizeof first, stream_on[0]));
+    OK(test_launch_add(&on[0], stream_on[0], memory, 100, 6));
+    OK(accel_copy(second, memory, sizeof second, stream_on[0]));
     test_gate_open(&gate);
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     for (int i = 0; i < 100; i++)
         assert_true(first[i] == 5 && second[i] == 11);
     OK(accel_memory_free(memory));
@@ -167,13 +163,13 @@ static void test_size_zero_is_ordered_and_ok(void **state)
 {
     (void)state;
     unsigned char *memory = allocate(0, 16);
-    OK(accel_copy(memory, memory, 0, streams[0]));
-    OK(accel_copy(NULL, NULL, 0, streams[0]));
-    OK(accel_copy(memory + 16, NULL, 0, streams[0]));
-    OK(accel_copy_2d(memory, 0, memory, 0, 0, 5, streams[0]));
-    OK(accel_copy_2d(memory, 8, memory, 8, 8, 0, streams[0]));
-    OK(accel_copy_2d(NULL, 0, NULL, 0, 0, 0, streams[0]));
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_copy(memory, memory, 0, stream_on[0]));
+    OK(accel_copy(NULL, NULL, 0, stream_on[0]));
+    OK(accel_copy(memory + 16, NULL, 0, stream_on[0]));
+    OK(accel_copy_2d(memory, 0, memory, 0, 0, 5, stream_on[0]));
+    OK(accel_copy_2d(memory, 8, memory, 8, 8, 0, stream_on[0]));
+    OK(accel_copy_2d(NULL, 0, NULL, 0, 0, 0, stream_on[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     OK(accel_memory_free(memory));
 }
 
@@ -182,15 +178,15 @@ static void test_overlap_is_refused(void **state)
     (void)state;
     unsigned char *memory = allocate(0, 1000);
     unsigned char host[100];
-    FAILS(accel_copy(memory, memory, 10, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT, "accel_copy");
-    FAILS(accel_copy(memory, memory + 9, 10, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel_copy(memory, memory, 10, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT, "accel_copy");
+    FAILS(accel_copy(memory, memory + 9, 10, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_copy");
-    FAILS(accel_copy(memory + 9, memory, 10, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel_copy(memory + 9, memory, 10, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_copy");
-    FAILS(accel_copy(host, host + 1, 50, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT, "accel_copy");
-    OK(accel_copy(memory, memory + 10, 10, streams[0]));
-    OK(accel_copy(memory + 10, memory, 10, streams[0]));
-    OK(accel_stream_synchronize(streams[0]));
+    FAILS(accel_copy(host, host + 1, 50, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT, "accel_copy");
+    OK(accel_copy(memory, memory + 10, 10, stream_on[0]));
+    OK(accel_copy(memory + 10, memory, 10, stream_on[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     OK(accel_memory_free(memory));
 }
 
@@ -199,18 +195,18 @@ static void test_ranges_end_with_their_allocation(void **state)
     (void)state;
     unsigned char host[2000] = {0};
     unsigned char *memory = allocate(0, 1000);
-    OK(accel_copy(memory, host, 1000, streams[0]));
+    OK(accel_copy(memory, host, 1000, stream_on[0]));
     const struct {
         size_t offset;
         size_t size;
     } wrong[] = {{0, 1001}, {1, 1000}, {999, 2}, {500, 501}, {500, SIZE_MAX}, {0, SIZE_MAX - 4}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        FAILS(accel_copy(memory + wrong[i].offset, host, wrong[i].size, streams[0]),
+        FAILS(accel_copy(memory + wrong[i].offset, host, wrong[i].size, stream_on[0]),
               ACCEL_ERROR_OUT_OF_RANGE, "accel_copy");
-        FAILS(accel_copy(host, memory + wrong[i].offset, wrong[i].size, streams[0]),
+        FAILS(accel_copy(host, memory + wrong[i].offset, wrong[i].size, stream_on[0]),
               ACCEL_ERROR_OUT_OF_RANGE, "accel_copy");
     }
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     OK(accel_memory_free(memory));
 }
 
@@ -218,11 +214,11 @@ static void test_null_with_a_size(void **state)
 {
     (void)state;
     unsigned char host[8] = {0};
-    FAILS(accel_copy(NULL, host, 8, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT, "accel_copy");
-    FAILS(accel_copy(host, NULL, 8, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT, "accel_copy");
-    FAILS(accel_copy_2d(NULL, 4, host, 4, 4, 2, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel_copy(NULL, host, 8, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT, "accel_copy");
+    FAILS(accel_copy(host, NULL, 8, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT, "accel_copy");
+    FAILS(accel_copy_2d(NULL, 4, host, 4, 4, 2, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_copy_2d");
-    FAILS(accel_copy_2d(host, 4, NULL, 4, 4, 2, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel_copy_2d(host, 4, NULL, 4, 4, 2, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_copy_2d");
 }
 
@@ -231,8 +227,8 @@ static void test_stream_of_a_third_device(void **state)
     (void)state;
     unsigned char host[16] = {0};
     unsigned char *memory = allocate(0, 16);
-    FAILS(accel_copy(memory, host, 16, streams[1]), ACCEL_ERROR_MISMATCH, "accel_copy");
-    FAILS(accel_copy(host, memory, 16, streams[1]), ACCEL_ERROR_MISMATCH, "accel_copy");
+    FAILS(accel_copy(memory, host, 16, stream_on[1]), ACCEL_ERROR_MISMATCH, "accel_copy");
+    FAILS(accel_copy(host, memory, 16, stream_on[1]), ACCEL_ERROR_MISMATCH, "accel_copy");
     OK(accel_memory_free(memory));
 }
 
@@ -248,11 +244,11 @@ static void test_rows(void **state)
     unsigned char *other = allocate(1, PITCH * HEIGHT);
     pattern(source, sizeof source, 9);
     memset(target, 0xcc, sizeof target);
-    OK(accel_copy_2d(memory, PITCH, source, SOURCE_PITCH, WIDTH, HEIGHT, streams[0]));
-    OK(accel_stream_synchronize(streams[0]));
-    OK(accel_copy_2d(other, PITCH, memory, PITCH, WIDTH, HEIGHT, streams[1]));
-    OK(accel_copy_2d(target, TARGET_PITCH, other, PITCH, WIDTH, HEIGHT, streams[1]));
-    OK(accel_stream_synchronize(streams[1]));
+    OK(accel_copy_2d(memory, PITCH, source, SOURCE_PITCH, WIDTH, HEIGHT, stream_on[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
+    OK(accel_copy_2d(other, PITCH, memory, PITCH, WIDTH, HEIGHT, stream_on[1]));
+    OK(accel_copy_2d(target, TARGET_PITCH, other, PITCH, WIDTH, HEIGHT, stream_on[1]));
+    OK(accel_stream_synchronize(stream_on[1]));
     for (int row = 0; row < HEIGHT; row++) {
         assert_memory_equal(target + row * TARGET_PITCH, source + row * SOURCE_PITCH, WIDTH);
         for (int i = WIDTH; i < TARGET_PITCH; i++)
@@ -267,14 +263,14 @@ static void test_the_last_row_need_not_have_its_pitch(void **state)
     (void)state;
     unsigned char host[64] = {0};
     unsigned char *memory = allocate(0, 3 * 16 + 10);
-    OK(accel_copy_2d(memory, 16, host, 10, 10, 4, streams[0]));
-    FAILS(accel_copy_2d(memory, 16, host, 10, 11, 4, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT,
+    OK(accel_copy_2d(memory, 16, host, 10, 10, 4, stream_on[0]));
+    FAILS(accel_copy_2d(memory, 16, host, 10, 11, 4, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_copy_2d");
-    FAILS(accel_copy_2d(memory, 16, host, 16, 11, 4, streams[0]), ACCEL_ERROR_OUT_OF_RANGE,
+    FAILS(accel_copy_2d(memory, 16, host, 16, 11, 4, stream_on[0]), ACCEL_ERROR_OUT_OF_RANGE,
           "accel_copy_2d");
-    FAILS(accel_copy_2d(memory, 16, host, 10, 10, 5, streams[0]), ACCEL_ERROR_OUT_OF_RANGE,
+    FAILS(accel_copy_2d(memory, 16, host, 10, 10, 5, stream_on[0]), ACCEL_ERROR_OUT_OF_RANGE,
           "accel_copy_2d");
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     OK(accel_memory_free(memory));
 }
 
@@ -283,41 +279,20 @@ static void test_pitches(void **state)
     (void)state;
     unsigned char host[64] = {0};
     unsigned char *memory = allocate(0, 64);
-    FAILS(accel_copy_2d(memory, 7, host, 8, 8, 2, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel_copy_2d(memory, 7, host, 8, 8, 2, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_copy_2d");
-    FAILS(accel_copy_2d(memory, 8, host, 7, 8, 2, streams[0]), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel_copy_2d(memory, 8, host, 7, 8, 2, stream_on[0]), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_copy_2d");
-    OK(accel_copy_2d(memory, 0, host, 0, 8, 1, streams[0]));
+    OK(accel_copy_2d(memory, 0, host, 0, 8, 1, stream_on[0]));
     const size_t huge = SIZE_MAX / 2 + 1;
-    FAILS(accel_copy_2d(memory, huge, host, 8, 8, 3, streams[0]), ACCEL_ERROR_OUT_OF_RANGE,
+    FAILS(accel_copy_2d(memory, huge, host, 8, 8, 3, stream_on[0]), ACCEL_ERROR_OUT_OF_RANGE,
           "accel_copy_2d");
-    FAILS(accel_copy_2d(memory, 8, host, huge, 8, 3, streams[0]), ACCEL_ERROR_OUT_OF_RANGE,
+    FAILS(accel_copy_2d(memory, 8, host, huge, 8, 3, stream_on[0]), ACCEL_ERROR_OUT_OF_RANGE,
           "accel_copy_2d");
-    FAILS(accel_copy_2d(host, huge, host + 32, huge, huge, huge, streams[0]),
+    FAILS(accel_copy_2d(host, huge, host + 32, huge, huge, huge, stream_on[0]),
           ACCEL_ERROR_OUT_OF_RANGE, "accel_copy_2d");
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     OK(accel_memory_free(memory));
-}
-
-static int load(void **state)
-{
-    (void)state;
-    for (int32_t i = 0; i < 2; i++) {
-        if (test_kernels_load(test_cpu_device(i), &on[i]) != ACCEL_OK ||
-            accel_stream_create(test_cpu_device(i), NULL, &streams[i]) != ACCEL_OK)
-            return 1;
-    }
-    return 0;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        test_kernels_unload(&on[i]);
-        accel_stream_release(streams[i]);
-    }
-    return 0;
 }
 
 int main(void)
@@ -340,5 +315,5 @@ int main(void)
         cmocka_unit_test(test_the_last_row_need_not_have_its_pitch),
         cmocka_unit_test(test_pitches),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, test_two_devices_set_up, test_two_devices_tear_down);
 }

@@ -1,11 +1,7 @@
 /* event_test.c: events: record, wait, query, synchronize, elapsed time (event.h). Two cpu devices.
  * Cases B74 and B75 (states before elapsed time), B86 (events over devices). */
-#include "support/check.h"
-#include "support/kernels.h"
 #include "support/process.h"
-
-static test_kernels on[2];
-static accel_stream *streams[2];
+#include "support/two_devices.h"
 
 static accel_event *make(int32_t index, bool timing)
 {
@@ -28,9 +24,9 @@ static void test_never_recorded(void **state)
     accel_event *event = make(0, false);
     assert_true(passed(event));
     OK(accel_event_synchronize(event));
-    OK(accel_stream_wait_event(streams[0], event));
-    OK(accel_stream_wait_event(streams[1], event));
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_stream_wait_event(stream_on[0], event));
+    OK(accel_stream_wait_event(stream_on[1], event));
+    OK(accel_stream_synchronize(stream_on[0]));
     accel_event_release(event);
 }
 
@@ -39,8 +35,8 @@ static void test_record_and_wait(void **state)
     (void)state;
     accel_event *event = make(0, false);
     test_gate gate = {0};
-    OK(test_launch_gate(&on[0], streams[0], &gate));
-    OK(accel_event_record(event, streams[0]));
+    OK(test_launch_gate(&on[0], stream_on[0], &gate));
+    OK(accel_event_record(event, stream_on[0]));
     assert_false(passed(event));
     test_gate_open(&gate);
     OK(accel_event_synchronize(event));
@@ -58,12 +54,13 @@ static void test_a_wait_is_for_the_mark_of_its_moment(void **state)
     test_gate second = {0};
     static test_log log;
     atomic_store(&log.count, 0);
-    OK(test_launch_gate(&on[0], streams[0], &first));
-    OK(accel_event_record(event, streams[0]));
+    OK(test_launch_gate(&on[0], stream_on[0], &first));
+    OK(accel_event_record(event, stream_on[0]));
     OK(accel_stream_wait_event(waiter, event));
     OK(test_launch_append(&on[0], waiter, &log, 1));
-    OK(test_launch_gate(&on[0], streams[0], &second));
-    OK(accel_event_record(event, streams[0])); /* replaces the mark; the waiter keeps the old one */
+    OK(test_launch_gate(&on[0], stream_on[0], &second));
+    OK(accel_event_record(event,
+                          stream_on[0])); /* replaces the mark; the waiter keeps the old one */
     bool is = true;
     OK(accel_stream_query(waiter, &is));
     assert_false(is);
@@ -86,9 +83,9 @@ static void test_release_while_pending_and_waited_for(void **state)
     accel_stream *waiter = NULL;
     OK(accel_stream_create(test_cpu_device(1), NULL, &waiter));
     test_gate gate = {0};
-    OK(test_launch_gate(&on[0], streams[0], &gate));
-    OK(test_launch_append(&on[0], streams[0], &log, 1));
-    OK(accel_event_record(event, streams[0]));
+    OK(test_launch_gate(&on[0], stream_on[0], &gate));
+    OK(test_launch_append(&on[0], stream_on[0], &log, 1));
+    OK(accel_event_record(event, stream_on[0]));
     OK(accel_stream_wait_event(waiter, event));
     OK(test_launch_append(&on[1], waiter, &log, 2));
     accel_event_release(event);
@@ -108,17 +105,17 @@ static void test_binding(void **state)
     OK(accel_event_get_device(lazy, &device));
     assert_int_equal(device.backend, test_cpu());
     assert_int_equal(device.index, ACCEL_INDEX_NONE);
-    OK(accel_event_record(lazy, streams[1]));
+    OK(accel_event_record(lazy, stream_on[1]));
     OK(accel_event_get_device(lazy, &device));
     assert_int_equal(device.index, 1);
-    FAILS(accel_event_record(lazy, streams[0]), ACCEL_ERROR_MISMATCH, "accel_event_record");
+    FAILS(accel_event_record(lazy, stream_on[0]), ACCEL_ERROR_MISMATCH, "accel_event_record");
     OK(accel_event_get_device(lazy, &device));
     assert_int_equal(device.index, 1);
     accel_event *bound = make(0, false);
     OK(accel_event_get_device(bound, &device));
     assert_int_equal(device.index, 0);
-    FAILS(accel_event_record(bound, streams[1]), ACCEL_ERROR_MISMATCH, "accel_event_record");
-    OK(accel_event_record(bound, streams[0]));
+    FAILS(accel_event_record(bound, stream_on[1]), ACCEL_ERROR_MISMATCH, "accel_event_record");
+    OK(accel_event_record(bound, stream_on[0]));
     accel_event_release(lazy);
     accel_event_release(bound);
 }
@@ -128,10 +125,10 @@ static void test_a_refused_record_keeps_the_mark(void **state) /* B86 */
     (void)state;
     accel_event *event = make(0, false);
     test_gate gate = {0};
-    OK(test_launch_gate(&on[0], streams[0], &gate));
-    OK(accel_event_record(event, streams[0]));
-    FAILS(accel_event_record(event, streams[1]), ACCEL_ERROR_MISMATCH, "accel_event_record");
-    OK(accel_stream_synchronize(streams[1]));
+    OK(test_launch_gate(&on[0], stream_on[0], &gate));
+    OK(accel_event_record(event, stream_on[0]));
+    FAILS(accel_event_record(event, stream_on[1]), ACCEL_ERROR_MISMATCH, "accel_event_record");
+    OK(accel_stream_synchronize(stream_on[1]));
     assert_false(passed(event)); /* still the pending mark */
     test_gate_open(&gate);
     OK(accel_event_synchronize(event));
@@ -145,13 +142,13 @@ static void test_wait_over_devices(void **state) /* B86 */
     atomic_store(&log.count, 0);
     accel_event *event = make(0, false);
     test_gate gate = {0};
-    OK(test_launch_gate(&on[0], streams[0], &gate));
-    OK(test_launch_append(&on[0], streams[0], &log, 1));
-    OK(accel_event_record(event, streams[0]));
-    OK(accel_stream_wait_event(streams[1], event));
-    OK(test_launch_append(&on[1], streams[1], &log, 2));
+    OK(test_launch_gate(&on[0], stream_on[0], &gate));
+    OK(test_launch_append(&on[0], stream_on[0], &log, 1));
+    OK(accel_event_record(event, stream_on[0]));
+    OK(accel_stream_wait_event(stream_on[1], event));
+    OK(test_launch_append(&on[1], stream_on[1], &log, 2));
     test_gate_open(&gate);
-    OK(accel_stream_synchronize(streams[1]));
+    OK(accel_stream_synchronize(stream_on[1]));
     assert_int_equal(log.count, 2);
     assert_int_equal(log.values[0], 1);
     accel_event_release(event);
@@ -173,7 +170,7 @@ static void test_timing_is_off_by_default(void **state)
     (void)state;
     accel_event *event = NULL;
     OK(accel_event_create(test_cpu_device(0), NULL, &event));
-    OK(accel_event_record(event, streams[0]));
+    OK(accel_event_record(event, stream_on[0]));
     OK(accel_event_synchronize(event));
     expect_elapsed(event, event, ACCEL_ERROR_INVALID_ARGUMENT);
     accel_event_release(event);
@@ -201,21 +198,21 @@ static void test_every_pair_of_states(void **state) /* B74 */
     for (int side = 0; side < 2; side++) {
         for (int i = 0; i < STATES; i++)
             events[side][i] = make(i >= OTHER_DEVICE ? 1 : 0, i > UNTIMED_DONE);
-        OK(accel_event_record(events[side][UNTIMED_DONE], streams[0]));
-        OK(accel_event_record(events[side][DONE], streams[0]));
-        OK(accel_event_record(events[side][OTHER_DEVICE], streams[1]));
+        OK(accel_event_record(events[side][UNTIMED_DONE], stream_on[0]));
+        OK(accel_event_record(events[side][DONE], stream_on[0]));
+        OK(accel_event_record(events[side][OTHER_DEVICE], stream_on[1]));
     }
-    OK(accel_stream_synchronize(streams[0]));
-    OK(accel_stream_synchronize(streams[1]));
-    OK(test_launch_gate(&on[0], streams[0], &gate));
-    OK(accel_event_record(events[0][PENDING], streams[0]));
-    OK(accel_event_record(events[1][PENDING], streams[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
+    OK(accel_stream_synchronize(stream_on[1]));
+    OK(test_launch_gate(&on[0], stream_on[0], &gate));
+    OK(accel_event_record(events[0][PENDING], stream_on[0]));
+    OK(accel_event_record(events[1][PENDING], stream_on[0]));
     for (int start = 0; start < STATES; start++) {
         for (int end = 0; end < STATES; end++)
             expect_elapsed(events[0][start], events[1][end], expected(start, end));
     }
     test_gate_open(&gate);
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     expect_elapsed(events[0][PENDING], events[1][PENDING], ACCEL_OK);
     for (int side = 0; side < 2; side++) {
         for (int i = 0; i < STATES; i++)
@@ -228,7 +225,7 @@ static void test_the_same_event_gives_zero(void **state)
     (void)state;
     accel_event *event = make(0, true);
     expect_elapsed(event, event, ACCEL_ERROR_INVALID_STATE);
-    OK(accel_event_record(event, streams[0]));
+    OK(accel_event_record(event, stream_on[0]));
     OK(accel_event_synchronize(event));
     double milliseconds = 5.0;
     OK(accel_event_elapsed_time(event, event, &milliseconds));
@@ -242,19 +239,19 @@ static void test_pending_does_not_stick(void **state) /* B75 */
     accel_event *start = make(0, true);
     accel_event *end = make(0, true);
     test_gate gate = {0};
-    OK(accel_event_record(start, streams[0]));
-    OK(test_launch_gate(&on[0], streams[0], &gate));
-    OK(accel_event_record(end, streams[0]));
+    OK(accel_event_record(start, stream_on[0]));
+    OK(test_launch_gate(&on[0], stream_on[0], &gate));
+    OK(accel_event_record(end, stream_on[0]));
     double milliseconds = 1.0;
     FAILS(accel_event_elapsed_time(start, end, &milliseconds), ACCEL_ERROR_NOT_READY,
           "accel_event_elapsed_time");
     assert_non_null(strstr(accel_last_error_message(), "synchron"));
-    OK(test_launch_nothing(&on[0], streams[0]));
+    OK(test_launch_nothing(&on[0], stream_on[0]));
     test_gate_open(&gate);
     OK(accel_event_synchronize(end));
     OK(accel_event_elapsed_time(start, end, &milliseconds));
     assert_true(milliseconds > 0.0);
-    OK(accel_stream_synchronize(streams[0]));
+    OK(accel_stream_synchronize(stream_on[0]));
     OK(accel_synchronize(test_cpu_device(0)));
     accel_event_release(start);
     accel_event_release(end);
@@ -265,9 +262,9 @@ static void test_elapsed_measures(void **state)
     (void)state;
     accel_event *start = make(0, true);
     accel_event *end = make(0, true);
-    OK(accel_event_record(start, streams[0]));
-    OK(test_launch_sleep(&on[0], streams[0], 20));
-    OK(accel_event_record(end, streams[0]));
+    OK(accel_event_record(start, stream_on[0]));
+    OK(test_launch_sleep(&on[0], stream_on[0], 20));
+    OK(accel_event_record(end, stream_on[0]));
     OK(accel_event_synchronize(end));
     double forwards = 0;
     double backwards = 0;
@@ -296,7 +293,7 @@ static void test_failure_of_the_stream_is_the_events(void **state)
     EXPECT(accel_event_query(event, &is), status);
     EXPECT(accel_event_record(event, stream), status);
     /* The event is free to be recorded elsewhere. */
-    OK(accel_event_record(event, streams[0]));
+    OK(accel_event_record(event, stream_on[0]));
     OK(accel_event_synchronize(event));
     accel_event_release(event);
     accel_stream_release(stream);
@@ -305,7 +302,7 @@ static void test_failure_of_the_stream_is_the_events(void **state)
 static void test_null_stream_is_the_current_one(void **state)
 {
     (void)state;
-    OK(accel_set_stream(streams[1]));
+    OK(accel_set_stream(stream_on[1]));
     accel_event *event = make(ACCEL_INDEX_NONE, false);
     OK(accel_event_record(event, NULL));
     accel_device device;
@@ -336,7 +333,7 @@ static void test_native_handle(void **state)
         FAILS(accel_event_get_native_handle(event, &handle), ACCEL_ERROR_INVALID_STATE,
               "accel_event_get_native_handle");
         assert_null(handle);
-        OK(accel_event_record(event, streams[0]));
+        OK(accel_event_record(event, stream_on[0]));
         OK(accel_event_get_native_handle(event, &handle));
         assert_non_null(handle);
     } else {
@@ -351,34 +348,13 @@ static void test_many_records(void **state)
     (void)state;
     accel_event *event = make(0, true);
     for (int i = 0; i < 5000; i++) {
-        OK(accel_event_record(event, streams[0]));
+        OK(accel_event_record(event, stream_on[0]));
         if (i % 500 == 0)
             OK(accel_event_synchronize(event));
     }
     OK(accel_event_synchronize(event));
     assert_true(passed(event));
     accel_event_release(event);
-}
-
-static int load(void **state)
-{
-    (void)state;
-    for (int32_t i = 0; i < 2; i++) {
-        if (test_kernels_load(test_cpu_device(i), &on[i]) != ACCEL_OK ||
-            accel_stream_create(test_cpu_device(i), NULL, &streams[i]) != ACCEL_OK)
-            return 1;
-    }
-    return 0;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        test_kernels_unload(&on[i]);
-        accel_stream_release(streams[i]);
-    }
-    return 0;
 }
 
 int main(void)
@@ -402,5 +378,5 @@ int main(void)
         cmocka_unit_test(test_native_handle),
         cmocka_unit_test(test_many_records),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, test_two_devices_set_up, test_two_devices_tear_down);
 }

@@ -19,6 +19,25 @@ static void slow_callback(accel_stream *stream, accel_status status, void *user)
     test_nap_ms(2);
 }
 
+/* With a replay of it under way, and what it draws and allocates in its own pool. */
+static int leave_a_graph_alive(accel_stream *stream)
+{
+    accel_graph *graph = NULL;
+    accel_graph_scope scope;
+    void *memory = NULL;
+    CHECK_QUIET(accel_graph_create(test_cpu_device(0), NULL, &graph) == ACCEL_OK);
+    CHECK_QUIET(accel_graph_scope_begin(graph, stream, ACCEL_CAPTURE_MODE_DEFAULT, &scope) ==
+                ACCEL_OK);
+    CHECK_QUIET(accel_memory_alloc(stream, 4096, NULL, &memory) == ACCEL_OK);
+    CHECK_QUIET(accel_random_raw(memory, ACCEL_DATA_TYPE_U32, 1024, NULL, stream) == ACCEL_OK);
+    CHECK_QUIET(test_launch_sleep(&kernels, stream, 1) == ACCEL_OK);
+    CHECK_QUIET(accel_memory_free(memory) == ACCEL_OK);
+    CHECK_QUIET(accel_graph_scope_end(&scope) == ACCEL_OK);
+    for (int i = 0; i < 20; i++)
+        CHECK_QUIET(accel_graph_replay(graph, stream) == ACCEL_OK);
+    return 0;
+}
+
 /* One of each, with work on three streams that goes on while the process ends. */
 static int leave_all_alive(void)
 {
@@ -42,7 +61,7 @@ static int leave_all_alive(void)
     }
     CHECK_QUIET(accel_event_record(event, streams[1]) == ACCEL_OK);
     CHECK_QUIET(accel_memory_free(memory) == ACCEL_OK); /* still waiting for its stream */
-    return 0;
+    return leave_a_graph_alive(streams[1]);
 }
 
 typedef struct ending {

@@ -402,11 +402,25 @@ static void test_wrap_refuses(void **state)
     OK(accel_memory_free(memory + 1000));
     OK(accel_memory_free(memory + 900));
     OK(accel_memory_free(memory + 1100));
-    void *own = NULL;
-    OK(accel_memory_alloc(NULL, 100, NULL, &own));
-    FAILS(accel_memory_wrap(device, (char *)own + 50, 10, NULL), ACCEL_ERROR_INVALID_ARGUMENT,
-          "accel_memory_wrap");
-    OK(accel_memory_free(own));
+}
+
+/* Memory of accel's own, whatever becomes of it: inside, behind what was asked for, and once it is free. */
+static void test_wrap_refuses_own_memory(void **state)
+{
+    (void)state;
+    static const accel_memory_kind kinds[] = {ACCEL_MEMORY_KIND_DEVICE, ACCEL_MEMORY_KIND_PINNED};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const accel_memory_options options = {.struct_size = sizeof options, .kind = kinds[i]};
+        void *own = NULL;
+        OK(accel_memory_alloc(NULL, 100, &options, &own));
+        for (int is_free = 0; is_free < 2; is_free++) {
+            static const size_t offsets[] = {0, 50, 99, 100, 511};
+            for (size_t k = 0; k < sizeof offsets / sizeof offsets[0]; k++)
+                FAILS(accel_memory_wrap(device, (char *)own + offsets[k], 1, NULL),
+                      ACCEL_ERROR_INVALID_ARGUMENT, "accel_memory_wrap");
+            OK(is_free == 0 ? accel_memory_free(own) : ACCEL_OK);
+        }
+    }
 }
 
 enum { THREADS = 4, ROUNDS = 500 };
@@ -474,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_wrap_waits_for_streams),
         cmocka_unit_test(test_wrap_refuses),
+        cmocka_unit_test(test_wrap_refuses_own_memory),
         cmocka_unit_test(test_wrap_in_threads),
     };
     return cmocka_run_group_tests(tests, load, unload);

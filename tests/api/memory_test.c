@@ -1,11 +1,8 @@
 /* memory_test.c: allocation, release, what is known of a pointer (memory.h). Two cpu devices. */
 #include <stdlib.h>
 
-#include "support/check.h"
-#include "support/kernels.h"
 #include "support/process.h"
-
-static test_kernels on[2];
+#include "support/two_devices.h"
 
 static void *allocate(accel_stream *stream, size_t size)
 {
@@ -33,13 +30,6 @@ static void expect_unknown(const void *pointer)
     assert_int_equal(information.size, 0);
     assert_int_equal(information.offset, 0);
     assert_int_equal(information.host_readable, pointer != NULL);
-}
-
-static accel_stream *default_of(int32_t index)
-{
-    accel_stream *stream = NULL;
-    OK(accel_stream_default(test_cpu_device(index), &stream));
-    return stream;
 }
 
 static void test_size_zero(void **state)
@@ -203,11 +193,11 @@ static void test_freeing_is_ordered(void **state)
     /* New memory of the same size must not be the block that is still to be used. */
     uint32_t *other[8];
     for (int i = 0; i < 8; i++) {
-        other[i] = allocate(default_of(0), 4 * 256);
+        other[i] = allocate(test_stream_default(0), 4 * 256);
         const uint32_t pattern = 0xffffffffu;
-        OK(accel_fill(other[i], &pattern, 4, 4 * 256, default_of(0)));
+        OK(accel_fill(other[i], &pattern, 4, 4 * 256, test_stream_default(0)));
     }
-    OK(accel_stream_synchronize(default_of(0)));
+    OK(accel_stream_synchronize(test_stream_default(0)));
     test_gate_open(&gate);
     OK(accel_stream_synchronize(stream));
     for (int i = 0; i < 256; i++)
@@ -253,16 +243,16 @@ static void test_record_stream_holds_a_free_back(void **state)
 static void test_record_stream_edges(void **state)
 {
     (void)state;
-    uint32_t *memory = allocate(default_of(0), 64);
-    OK(accel_record_stream(NULL, default_of(0)));
-    OK(accel_record_stream(memory, default_of(0)));
-    OK(accel_record_stream(memory, default_of(1)));
-    OK(accel_record_stream(memory, default_of(1)));
+    uint32_t *memory = allocate(test_stream_default(0), 64);
+    OK(accel_record_stream(NULL, test_stream_default(0)));
+    OK(accel_record_stream(memory, test_stream_default(0)));
+    OK(accel_record_stream(memory, test_stream_default(1)));
+    OK(accel_record_stream(memory, test_stream_default(1)));
     int local;
-    FAILS(accel_record_stream(&local, default_of(0)), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel_record_stream(&local, test_stream_default(0)), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_record_stream");
     OK(accel_memory_free(memory));
-    FAILS(accel_record_stream(memory, default_of(0)), ACCEL_ERROR_INVALID_ARGUMENT,
+    FAILS(accel_record_stream(memory, test_stream_default(0)), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_record_stream");
 }
 
@@ -292,7 +282,7 @@ static void test_many_blocks(void **state)
         for (int i = 0; i < COUNT; i++) {
             random = random * 1664525u + 1013904223u;
             const size_t size = 1 + (random >> 8) % 5000;
-            blocks[i] = allocate(default_of(i & 1), size);
+            blocks[i] = allocate(test_stream_default(i & 1), size);
             blocks[i][0] = (unsigned char)i;
             blocks[i][size - 1] = (unsigned char)i;
         }
@@ -317,21 +307,6 @@ static void test_memory_of_a_failed_stream(void **state)
     accel_stream_release(stream);
 }
 
-static int load(void **state)
-{
-    (void)state;
-    return test_kernels_load(test_cpu_device(0), &on[0]) != ACCEL_OK ||
-           test_kernels_load(test_cpu_device(1), &on[1]) != ACCEL_OK;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    test_kernels_unload(&on[0]);
-    test_kernels_unload(&on[1]);
-    return 0;
-}
-
 int main(void)
 {
     test_environment(2);
@@ -351,5 +326,5 @@ int main(void)
         cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_memory_of_a_failed_stream),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, test_two_devices_set_up, test_two_devices_tear_down);
 }

@@ -2,46 +2,8 @@
  * Two cpu devices. Case B77: the null handle of another device. */
 #include <pthread.h>
 
-#include "support/check.h"
-#include "support/kernels.h"
 #include "support/process.h"
-
-static test_kernels on[2]; /* the kernels of each device */
-
-static accel_stream *make(int32_t index)
-{
-    accel_stream *stream = NULL;
-    OK(accel_stream_create(test_cpu_device(index), NULL, &stream));
-    assert_non_null(stream);
-    return stream;
-}
-
-static accel_stream *default_of(int32_t index)
-{
-    accel_stream *stream = NULL;
-    OK(accel_stream_default(test_cpu_device(index), &stream));
-    return stream;
-}
-
-static int32_t current_index(void)
-{
-    int32_t index = -1;
-    OK(accel_current_device_index(test_cpu(), &index));
-    return index;
-}
-
-static bool done(accel_stream *stream)
-{
-    bool is = false;
-    OK(accel_stream_query(stream, &is));
-    return is;
-}
-
-static void back_to_default(void)
-{
-    OK(accel_set_stream(default_of(1)));
-    OK(accel_set_stream(default_of(0)));
-}
+#include "support/two_devices.h"
 
 /* ---- order and waiting ---- */
 
@@ -50,7 +12,7 @@ static void test_a_stream_is_a_fifo(void **state)
     (void)state;
     static test_log log;
     atomic_store(&log.count, 0);
-    accel_stream *stream = make(0);
+    accel_stream *stream = test_stream_make(0);
     for (uint32_t i = 0; i < 1000; i++)
         OK(test_launch_append(&on[0], stream, &log, i));
     OK(accel_stream_synchronize(stream));
@@ -63,14 +25,14 @@ static void test_a_stream_is_a_fifo(void **state)
 static void test_query_tells_pending_from_passed(void **state)
 {
     (void)state;
-    accel_stream *stream = make(0);
-    assert_true(done(stream));
+    accel_stream *stream = test_stream_make(0);
+    assert_true(test_stream_done(stream));
     test_gate gate = {0};
     OK(test_launch_gate(&on[0], stream, &gate));
-    assert_false(done(stream));
+    assert_false(test_stream_done(stream));
     test_gate_open(&gate);
     OK(accel_stream_synchronize(stream));
-    assert_true(done(stream));
+    assert_true(test_stream_done(stream));
     accel_stream_release(stream);
 }
 
@@ -81,23 +43,23 @@ static void test_the_right_device_is_asked(void **state) /* B77 */
         OK(accel_set_device_index(test_cpu_device(current)));
         test_gate gate = {0};
         accel_event *event = NULL;
-        OK(test_launch_gate(&on[1], default_of(1), &gate));
+        OK(test_launch_gate(&on[1], test_stream_default(1), &gate));
         OK(accel_event_create(test_cpu_device(1), NULL, &event));
-        OK(accel_event_record(event, default_of(1)));
-        assert_true(done(default_of(0)));
-        assert_false(done(default_of(1)));
+        OK(accel_event_record(event, test_stream_default(1)));
+        assert_true(test_stream_done(test_stream_default(0)));
+        assert_false(test_stream_done(test_stream_default(1)));
         OK(accel_synchronize(test_cpu_device(0)));
-        OK(accel_stream_synchronize(default_of(0)));
+        OK(accel_stream_synchronize(test_stream_default(0)));
         bool passed = true;
         OK(accel_event_query(event, &passed));
         assert_false(passed);
-        assert_int_equal(current_index(), current);
+        assert_int_equal(test_current_index(), current);
         test_gate_open(&gate);
         OK(accel_synchronize(test_cpu_device(1)));
-        assert_true(done(default_of(1)));
+        assert_true(test_stream_done(test_stream_default(1)));
         OK(accel_event_query(event, &passed));
         assert_true(passed);
-        assert_int_equal(current_index(), current);
+        assert_int_equal(test_current_index(), current);
         accel_event_release(event);
     }
     OK(accel_set_device_index(test_cpu_device(0)));
@@ -106,25 +68,25 @@ static void test_the_right_device_is_asked(void **state) /* B77 */
 static void test_null_is_the_current_stream(void **state)
 {
     (void)state;
-    accel_stream *stream = make(0);
+    accel_stream *stream = test_stream_make(0);
     OK(accel_set_stream(stream));
     test_gate gate = {0};
     OK(test_launch_gate(&on[0], NULL, &gate));
-    assert_false(done(stream));
+    assert_false(test_stream_done(stream));
     bool is = true;
     OK(accel_stream_query(NULL, &is));
     assert_false(is);
-    assert_true(done(default_of(0)));
-    accel_stream *waiting = make(0);
+    assert_true(test_stream_done(test_stream_default(0)));
+    accel_stream *waiting = test_stream_make(0);
     OK(accel_stream_wait_stream(waiting, NULL));
     OK(accel_stream_wait_stream(NULL, waiting));
     OK(accel_stream_wait_stream(NULL, NULL)); /* for itself: nothing */
-    assert_false(done(waiting));
+    assert_false(test_stream_done(waiting));
     test_gate_open(&gate);
     OK(accel_stream_synchronize(NULL));
-    assert_true(done(stream) && done(waiting));
+    assert_true(test_stream_done(stream) && test_stream_done(waiting));
     accel_stream_release(waiting);
-    back_to_default();
+    test_back_to_default();
     accel_stream_release(stream);
 }
 
@@ -133,15 +95,15 @@ static void test_wait_stream_orders(void **state)
     (void)state;
     static test_log log;
     atomic_store(&log.count, 0);
-    accel_stream *first = make(0);
-    accel_stream *second = make(1);
+    accel_stream *first = test_stream_make(0);
+    accel_stream *second = test_stream_make(1);
     test_gate gate = {0};
     OK(test_launch_gate(&on[0], first, &gate));
     OK(test_launch_append(&on[0], first, &log, 1));
     OK(accel_stream_wait_stream(second, first));
     OK(test_launch_append(&on[1], second, &log, 2));
     OK(test_launch_append(&on[0], first, &log, 3));
-    assert_false(done(second));
+    assert_false(test_stream_done(second));
     test_gate_open(&gate);
     OK(accel_stream_synchronize(second));
     assert_true(log.count >= 2 && log.values[0] == 1);
@@ -162,7 +124,7 @@ static void test_a_web_of_waits(void **state)
     atomic_store(&log.count, 0);
     accel_stream *streams[STREAMS];
     for (int i = 0; i < STREAMS; i++)
-        streams[i] = make(i & 1);
+        streams[i] = test_stream_make(i & 1);
     uint32_t random = 12345;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         random = random * 1664525u + 1013904223u;
@@ -187,7 +149,7 @@ static void test_release_finishes_the_work(void **state)
     (void)state;
     static test_log log;
     atomic_store(&log.count, 0);
-    accel_stream *stream = make(0);
+    accel_stream *stream = test_stream_make(0);
     test_gate gate = {0};
     OK(test_launch_gate(&on[0], stream, &gate));
     for (uint32_t i = 0; i < 50; i++)
@@ -211,13 +173,13 @@ static void test_device_synchronize_covers_every_stream(void **state)
     atomic_store(&log.count, 0);
     accel_stream *streams[STREAMS];
     for (int i = 0; i < STREAMS; i++) {
-        streams[i] = make(1);
+        streams[i] = test_stream_make(1);
         for (uint32_t j = 0; j < 20; j++)
             OK(test_launch_append(&on[1], streams[i], &log, j));
     }
     OK(accel_synchronize(test_cpu_device(1)));
     assert_int_equal(log.count, STREAMS * 20);
-    assert_int_equal(current_index(), 0);
+    assert_int_equal(test_current_index(), 0);
     for (int i = 0; i < STREAMS; i++)
         accel_stream_release(streams[i]);
 }
@@ -227,8 +189,8 @@ static void test_a_failure_sticks_to_its_stream(void **state)
     (void)state;
     static test_log log;
     atomic_store(&log.count, 0);
-    accel_stream *bad = make(0);
-    accel_stream *good = make(0);
+    accel_stream *bad = test_stream_make(0);
+    accel_stream *good = test_stream_make(0);
     OK(test_launch_append(&on[0], bad, &log, 1));
     OK(test_launch_fail(&on[0], bad));
     const accel_status status = accel_stream_synchronize(bad);
@@ -254,7 +216,7 @@ static void test_work_behind_a_failure_is_skipped(void **state)
     (void)state;
     static test_log log;
     atomic_store(&log.count, 0);
-    accel_stream *stream = make(0);
+    accel_stream *stream = test_stream_make(0);
     test_gate gate = {0};
     OK(test_launch_gate(&on[0], stream, &gate));
     OK(test_launch_fail(&on[0], stream));
@@ -282,8 +244,8 @@ static void *queue_many(void *user)
 static void test_a_full_queue_blocks_its_caller_only(void **state)
 {
     (void)state;
-    accel_stream *full = make(0);
-    accel_stream *other = make(0);
+    accel_stream *full = test_stream_make(0);
+    accel_stream *other = test_stream_make(0);
     pthread_t thread;
     void *result = NULL;
     test_gate gate = {0};
@@ -294,7 +256,7 @@ static void test_a_full_queue_blocks_its_caller_only(void **state)
         OK(accel_stream_synchronize(other));
         test_nap_ms(1);
     }
-    assert_false(done(full));
+    assert_false(test_stream_done(full));
     assert_int_equal(log_of_many.count, 0);
     test_gate_open(&gate);
     pthread_join(thread, &result);
@@ -311,8 +273,8 @@ static void test_a_full_queue_blocks_its_caller_only(void **state)
 static void test_waiting_for_a_failed_stream_ends(void **state)
 {
     (void)state;
-    accel_stream *bad = make(0);
-    accel_stream *waiter = make(0);
+    accel_stream *bad = test_stream_make(0);
+    accel_stream *waiter = test_stream_make(0);
     accel_event *event = NULL;
     test_gate gate = {0};
     OK(accel_event_create(test_cpu_device(0), NULL, &event));
@@ -328,21 +290,6 @@ static void test_waiting_for_a_failed_stream_ends(void **state)
     accel_stream_release(bad);
     accel_stream_release(waiter);
     OK(accel_synchronize(test_cpu_device(0)));
-}
-
-static int load(void **state)
-{
-    (void)state;
-    return test_kernels_load(test_cpu_device(0), &on[0]) != ACCEL_OK ||
-           test_kernels_load(test_cpu_device(1), &on[1]) != ACCEL_OK;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    test_kernels_unload(&on[0]);
-    test_kernels_unload(&on[1]);
-    return 0;
 }
 
 int main(void)
@@ -362,5 +309,5 @@ int main(void)
         cmocka_unit_test(test_a_full_queue_blocks_its_caller_only),
         cmocka_unit_test(test_waiting_for_a_failed_stream_ends),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, test_two_devices_set_up, test_two_devices_tear_down);
 }

@@ -3,26 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "support/check.h"
-#include "support/kernels.h"
 #include "support/process.h"
-
-static test_kernels on[2]; /* the kernels of each device */
-
-static accel_stream *make(int32_t index)
-{
-    accel_stream *stream = NULL;
-    OK(accel_stream_create(test_cpu_device(index), NULL, &stream));
-    assert_non_null(stream);
-    return stream;
-}
-
-static accel_stream *default_of(int32_t index)
-{
-    accel_stream *stream = NULL;
-    OK(accel_stream_default(test_cpu_device(index), &stream));
-    return stream;
-}
+#include "support/two_devices.h"
 
 static accel_stream *current_of(int32_t index)
 {
@@ -31,34 +13,14 @@ static accel_stream *current_of(int32_t index)
     return stream;
 }
 
-static int32_t current_index(void)
-{
-    int32_t index = -1;
-    OK(accel_current_device_index(test_cpu(), &index));
-    return index;
-}
-
-static bool done(accel_stream *stream)
-{
-    bool is = false;
-    OK(accel_stream_query(stream, &is));
-    return is;
-}
-
-static void back_to_default(void)
-{
-    OK(accel_set_stream(default_of(1)));
-    OK(accel_set_stream(default_of(0)));
-}
-
 /* ---- identity ---- */
 
 static void test_default_streams(void **state)
 {
     (void)state;
     for (int32_t i = 0; i < 2; i++) {
-        accel_stream *stream = default_of(i);
-        assert_ptr_equal(stream, default_of(i));
+        accel_stream *stream = test_stream_default(i);
+        assert_ptr_equal(stream, test_stream_default(i));
         uint64_t id = 7;
         int32_t priority = 7;
         accel_device device;
@@ -69,14 +31,14 @@ static void test_default_streams(void **state)
         OK(accel_stream_get_device(stream, &device));
         assert_int_equal(device.backend, test_cpu());
         assert_int_equal(device.index, i);
-        assert_true(done(stream));
+        assert_true(test_stream_done(stream));
         /* Lent, but extra releases do no harm. */
         accel_stream_retain(stream);
         for (int turn = 0; turn < 5; turn++)
             accel_stream_release(stream);
         OK(accel_stream_synchronize(stream));
     }
-    assert_ptr_not_equal(default_of(0), default_of(1));
+    assert_ptr_not_equal(test_stream_default(0), test_stream_default(1));
 }
 
 static void test_a_hundred_streams_are_a_hundred(void **state)
@@ -86,7 +48,7 @@ static void test_a_hundred_streams_are_a_hundred(void **state)
     accel_stream *streams[COUNT];
     uint64_t ids[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        streams[i] = make(0);
+        streams[i] = test_stream_make(0);
         OK(accel_stream_get_id(streams[i], &ids[i]));
         assert_int_not_equal(ids[i], 0);
         for (int j = 0; j < i; j++)
@@ -98,13 +60,13 @@ static void test_a_hundred_streams_are_a_hundred(void **state)
         OK(test_launch_nothing(&on[0], streams[i]));
         OK(accel_stream_synchronize(streams[i]));
     }
-    assert_false(done(streams[0]));
+    assert_false(test_stream_done(streams[0]));
     test_gate_open(&gate);
     OK(accel_stream_synchronize(streams[0]));
     for (int i = 0; i < COUNT; i += 2)
         accel_stream_release(streams[i]);
     for (int i = 0; i < COUNT; i += 2) {
-        streams[i] = make(0);
+        streams[i] = test_stream_make(0);
         uint64_t id = 0;
         OK(accel_stream_get_id(streams[i], &id));
         for (int j = 0; j < COUNT; j++)
@@ -117,8 +79,8 @@ static void test_a_hundred_streams_are_a_hundred(void **state)
 static void test_native_handles_differ(void **state)
 {
     (void)state;
-    accel_stream *one = make(0);
-    accel_stream *two = make(0);
+    accel_stream *one = test_stream_make(0);
+    accel_stream *two = test_stream_make(0);
     void *first = NULL;
     void *second = NULL;
     accel_device_capability capability = {.struct_size = sizeof capability};
@@ -141,11 +103,11 @@ static void test_native_handles_differ(void **state)
 static void test_current_stream_by_every_name(void **state)
 {
     (void)state;
-    assert_ptr_equal(current_of(0), default_of(0));
-    assert_ptr_equal(current_of(1), default_of(1));
-    accel_stream *stream = make(1);
+    assert_ptr_equal(current_of(0), test_stream_default(0));
+    assert_ptr_equal(current_of(1), test_stream_default(1));
+    accel_stream *stream = test_stream_make(1);
     OK(accel_set_stream(stream));
-    assert_int_equal(current_index(), 1);
+    assert_int_equal(test_current_index(), 1);
     accel_device device;
     OK(accel_stream_get_device(stream, &device));
     accel_stream *found = NULL;
@@ -159,13 +121,13 @@ static void test_current_stream_by_every_name(void **state)
     OK(accel_device_parse("cpu:1", &parsed));
     OK(accel_current_stream(parsed, &found));
     assert_ptr_equal(found, stream);
-    assert_ptr_equal(current_of(0), default_of(0));
+    assert_ptr_equal(current_of(0), test_stream_default(0));
     /* The thread keeps what it has set alive. */
     accel_stream_release(stream);
     OK(test_launch_nothing(&on[1], current_of(1)));
     OK(accel_stream_synchronize(current_of(1)));
-    back_to_default();
-    assert_int_equal(current_index(), 0);
+    test_back_to_default();
+    assert_int_equal(test_current_index(), 0);
 }
 
 static void *see_current_stream(void *user)
@@ -179,15 +141,15 @@ static void *see_current_stream(void *user)
 static void test_current_stream_is_per_thread(void **state)
 {
     (void)state;
-    accel_stream *stream = make(0);
+    accel_stream *stream = test_stream_make(0);
     OK(accel_set_stream(stream));
     accel_stream *seen = NULL;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, see_current_stream, &seen), 0);
     pthread_join(thread, NULL);
-    assert_ptr_equal(seen, default_of(0));
+    assert_ptr_equal(seen, test_stream_default(0));
     assert_ptr_equal(current_of(0), stream);
-    back_to_default();
+    test_back_to_default();
     accel_stream_release(stream);
 }
 
@@ -217,12 +179,12 @@ static void test_a_thread_ends_with_a_stream_set(void **state)
 static void test_set_null_changes_nothing(void **state)
 {
     (void)state;
-    accel_stream *stream = make(1);
+    accel_stream *stream = test_stream_make(1);
     OK(accel_set_stream(stream));
     FAILS(accel_set_stream(NULL), ACCEL_ERROR_INVALID_ARGUMENT, "accel_set_stream");
-    assert_int_equal(current_index(), 1);
+    assert_int_equal(test_current_index(), 1);
     assert_ptr_equal(current_of(1), stream);
-    back_to_default();
+    test_back_to_default();
     accel_stream_release(stream);
 }
 
@@ -231,21 +193,21 @@ static void test_set_null_changes_nothing(void **state)
 static void test_scope_over_devices(void **state) /* B78 */
 {
     (void)state;
-    accel_stream *a = make(0);
-    accel_stream *b = make(1);
-    accel_stream *c = make(1);
+    accel_stream *a = test_stream_make(0);
+    accel_stream *b = test_stream_make(1);
+    accel_stream *c = test_stream_make(1);
     OK(accel_set_stream(b));
     OK(accel_set_stream(a));
     accel_stream_scope scope;
     OK(accel_stream_scope_begin(c, &scope));
-    assert_int_equal(current_index(), 1);
+    assert_int_equal(test_current_index(), 1);
     assert_ptr_equal(current_of(1), c);
     assert_ptr_equal(current_of(0), a);
     accel_stream_scope_end(&scope);
-    assert_int_equal(current_index(), 0);
+    assert_int_equal(test_current_index(), 0);
     assert_ptr_equal(current_of(0), a);
     assert_ptr_equal(current_of(1), b);
-    back_to_default();
+    test_back_to_default();
     accel_stream_release(a);
     accel_stream_release(b);
     accel_stream_release(c);
@@ -254,15 +216,15 @@ static void test_scope_over_devices(void **state) /* B78 */
 static void test_nested_scopes(void **state) /* B78, and torch's s0 > s1 > s0 */
 {
     (void)state;
-    accel_stream *s0 = make(0);
-    accel_stream *s1 = make(1);
+    accel_stream *s0 = test_stream_make(0);
+    accel_stream *s1 = test_stream_make(1);
     accel_stream *const order[] = {s0, s0, s1, s0, s1, s1};
     enum { DEPTH = sizeof order / sizeof order[0] };
     accel_stream_scope scopes[DEPTH];
     accel_stream *before[DEPTH][2];
     int32_t index[DEPTH];
     for (int i = 0; i < DEPTH; i++) {
-        index[i] = current_index();
+        index[i] = test_current_index();
         before[i][0] = current_of(0);
         before[i][1] = current_of(1);
         OK(accel_stream_scope_begin(order[i], &scopes[i]));
@@ -270,7 +232,7 @@ static void test_nested_scopes(void **state) /* B78, and torch's s0 > s1 > s0 */
     }
     for (int i = DEPTH - 1; i >= 0; i--) {
         accel_stream_scope_end(&scopes[i]);
-        assert_int_equal(current_index(), index[i]);
+        assert_int_equal(test_current_index(), index[i]);
         assert_ptr_equal(current_of(0), before[i][0]);
         assert_ptr_equal(current_of(1), before[i][1]);
     }
@@ -281,9 +243,9 @@ static void test_nested_scopes(void **state) /* B78, and torch's s0 > s1 > s0 */
 static void test_scope_undoes_what_its_body_set(void **state) /* B79 */
 {
     (void)state;
-    accel_stream *s1 = make(0);
-    accel_stream *s2 = make(0);
-    accel_stream *s3 = make(0);
+    accel_stream *s1 = test_stream_make(0);
+    accel_stream *s2 = test_stream_make(0);
+    accel_stream *s3 = test_stream_make(0);
     OK(accel_set_stream(s1));
     accel_stream_scope scope;
     OK(accel_stream_scope_begin(s2, &scope));
@@ -292,12 +254,12 @@ static void test_scope_undoes_what_its_body_set(void **state) /* B79 */
     assert_ptr_equal(current_of(0), s1);
     /* The body goes to the other device, and stays there. */
     OK(accel_stream_scope_begin(s2, &scope));
-    accel_stream *other = make(1);
+    accel_stream *other = test_stream_make(1);
     OK(accel_set_stream(other));
     accel_stream_scope_end(&scope);
-    assert_int_equal(current_index(), 0);
+    assert_int_equal(test_current_index(), 0);
     assert_ptr_equal(current_of(0), s1);
-    back_to_default();
+    test_back_to_default();
     accel_stream_release(s1);
     accel_stream_release(s2);
     accel_stream_release(s3);
@@ -307,8 +269,8 @@ static void test_scope_undoes_what_its_body_set(void **state) /* B79 */
 static void test_scope_keeps_the_previous_alive(void **state) /* B79, second half */
 {
     (void)state;
-    accel_stream *s1 = make(0);
-    accel_stream *s2 = make(0);
+    accel_stream *s1 = test_stream_make(0);
+    accel_stream *s2 = test_stream_make(0);
     uint64_t id = 0;
     OK(accel_stream_get_id(s1, &id));
     OK(accel_set_stream(s1));
@@ -321,37 +283,22 @@ static void test_scope_keeps_the_previous_alive(void **state) /* B79, second hal
     assert_int_equal(now, id);
     OK(test_launch_nothing(&on[0], current_of(0)));
     OK(accel_stream_synchronize(current_of(0)));
-    back_to_default();
+    test_back_to_default();
     accel_stream_release(s2);
 }
 
 static void test_scope_of_null_does_nothing(void **state)
 {
     (void)state;
-    accel_stream *stream = make(0);
+    accel_stream *stream = test_stream_make(0);
     accel_stream_scope scope;
     memset(&scope, 0xff, sizeof scope);
     OK(accel_stream_scope_begin(NULL, &scope));
     OK(accel_set_stream(stream));
     accel_stream_scope_end(&scope);
     assert_ptr_equal(current_of(0), stream);
-    back_to_default();
+    test_back_to_default();
     accel_stream_release(stream);
-}
-
-static int load(void **state)
-{
-    (void)state;
-    return test_kernels_load(test_cpu_device(0), &on[0]) != ACCEL_OK ||
-           test_kernels_load(test_cpu_device(1), &on[1]) != ACCEL_OK;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    test_kernels_unload(&on[0]);
-    test_kernels_unload(&on[1]);
-    return 0;
 }
 
 int main(void)
@@ -371,5 +318,5 @@ int main(void)
         cmocka_unit_test(test_scope_keeps_the_previous_alive),
         cmocka_unit_test(test_scope_of_null_does_nothing),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, test_two_devices_set_up, test_two_devices_tear_down);
 }

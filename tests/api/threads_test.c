@@ -3,12 +3,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "support/check.h"
-#include "support/kernels.h"
+#include "support/two_devices.h"
 
 enum { THREADS = 6, ROUNDS = 300 };
 
-static test_kernels on[2];
 static accel_stream *shared;
 static accel_event *event;
 
@@ -288,23 +286,18 @@ static int modules(worker *self)
 }
 THREAD_TEST(modules)
 
-static int load(void **state)
+static int set_up(void **state)
 {
-    (void)state;
-    return test_kernels_load(test_cpu_device(0), &on[0]) != ACCEL_OK ||
-           test_kernels_load(test_cpu_device(1), &on[1]) != ACCEL_OK ||
-           accel_stream_create(test_cpu_device(0), NULL, &shared) != ACCEL_OK ||
-           accel_event_create(test_cpu_device(0), NULL, &event) != ACCEL_OK;
+    if (test_two_devices_set_up(state) != 0)
+        return 1;
+    shared = stream_on[0];
+    return accel_event_create(test_cpu_device(0), NULL, &event) != ACCEL_OK;
 }
 
-static int unload(void **state)
+static int tear_down(void **state)
 {
-    (void)state;
     accel_event_release(event);
-    accel_stream_release(shared);
-    test_kernels_unload(&on[0]);
-    test_kernels_unload(&on[1]);
-    return 0;
+    return test_two_devices_tear_down(state);
 }
 
 int main(void)
@@ -323,5 +316,5 @@ int main(void)
         cmocka_unit_test(test_shutdown_meanwhile),
         cmocka_unit_test(test_an_event_is_bound_once),
     };
-    return cmocka_run_group_tests(tests, load, unload);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -417,6 +417,9 @@ static void *work_all_the_time(void *user)
     (void)user;
     accel_stream *own = NULL;
     accel_event *mark = NULL;
+    accel_memory_snapshot *snapshot = NULL;
+    accel_memory_statistics figures = {.struct_size = sizeof figures};
+    uint32_t rounds = 0;
     accel_stream_create(test_cpu_device(0), NULL, &own);
     accel_event_create(test_cpu_device(0), NULL, &mark);
     while (!atomic_load(&stop)) {
@@ -433,6 +436,10 @@ static void *work_all_the_time(void *user)
         accel_memory_free(block);
         accel_device_parse("nosuch", &device); /* writes the error record */
         accel_event_synchronize(mark);
+        accel_memory_stats(test_cpu_device(0), &figures);
+        accel_manual_seed(9);
+        if (++rounds % 64 == 0 && accel_memory_snapshot_create(NULL, &snapshot) == ACCEL_OK)
+            accel_memory_snapshot_release(snapshot);
     }
     accel_stream_synchronize(own);
     accel_event_release(mark);
@@ -447,7 +454,12 @@ static int quick_look(void *user) /* B36 */
     bool done = false;
     size_t free_bytes = 0;
     size_t total = 0;
+    uint64_t seed = 0;
+    accel_memory_statistics figures = {.struct_size = sizeof figures};
     CHECK_QUIET(accel_device_count(test_cpu(), &count) == ACCEL_OK && count == 1);
+    CHECK_QUIET(accel_memory_stats(test_cpu_device(0), &figures) == ACCEL_OK);
+    CHECK_QUIET(accel_manual_seed(5) == ACCEL_OK);
+    CHECK_QUIET(accel_initial_seed(&seed) == ACCEL_OK && seed == 5);
     CHECK_QUIET(accel_get_memory_info(test_cpu_device(0), &free_bytes, &total) == ACCEL_OK);
     CHECK_QUIET(accel_stream_query(stream, &done) == ACCEL_OK && done);
     accel_pointer_information information = {.struct_size = sizeof information};

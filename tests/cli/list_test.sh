@@ -41,6 +41,13 @@ for setting in ACCEL_CPU_DEVICES=65 ACCEL_CPU_DEVICES=0 ACCEL_CPU_DEVICES=x ACCE
     case $(json backends.0.detail) in *${setting%=*}*) ;; *) fail "no reason" ;; esac
     expect 1 env $setting "$ACCEL" run scale.cl -g 1
 done
+# A mistyped variable is told beside the devices of others, too, by doctor as a problem.
+expect 0 env ACCEL_CPU_DEVICES=x ACCEL_BACKENDS=cpu,opencl "$ACCEL" list
+says "cpu: none: 'cpu' has no device: ACCEL_CPU_DEVICES is 'x'"
+expect 0 env ACCEL_CPU_DEVICES=x "$ACCEL" list --json
+same "$(json backends.0.reason) $(json backends.0.variable)" "bad-setting ACCEL_CPU_DEVICES" "reason"
+expect 1 env ACCEL_CPU_DEVICES=x "$ACCEL" doctor
+has "PROBLEM: an environment variable has no valid value: ACCEL_CPU_DEVICES is 'x'"
 refused 1 "ACCEL_BACKEND" env ACCEL_BACKEND=nosuch "$ACCEL" run scale.cl -g 1
 
 # everything listed can be opened, and nothing else

@@ -469,6 +469,29 @@ static int start_with_failing_calls(void *user)
     return 0;
 }
 
+static void count_setting(accel_log_level level, const char *backend, const char *text, void *user)
+{
+    (void)backend;
+    if (level == ACCEL_LOG_LEVEL_WARNING && strstr(text, "ACCEL_OPENCL_POINTERS is 'svn'") != NULL)
+        ++*(int *)user;
+}
+
+static int start_with_mistyped_way(void *user)
+{
+    int warnings = 0;
+    (void)user;
+    setenv("ACCEL_OPENCL_POINTERS", "svn", 1);
+    CHECK_QUIET(accel_log_set_callback(ACCEL_LOG_LEVEL_WARNING, count_setting, &warnings) ==
+                ACCEL_OK);
+    void *memory = NULL;
+    accel_stream *stream = NULL;
+    CHECK_QUIET(accel_stream_default(device, &stream) == ACCEL_OK);
+    CHECK_QUIET(accel_memory_alloc(stream, 64, NULL, &memory) == ACCEL_OK);
+    CHECK_QUIET(accel_memory_free(memory) == ACCEL_OK);
+    CHECK_QUIET(warnings == 1);
+    return 0;
+}
+
 static int begin(void **state)
 {
     accel_device_capability capability = {.struct_size = sizeof capability};
@@ -477,6 +500,7 @@ static int begin(void **state)
         return 1;
     assert_int_equal(test_in_child(start_with_failures, NULL, 60), 0);
     assert_int_equal(test_in_child(start_with_failing_calls, NULL, 60), 0);
+    assert_int_equal(test_in_child(start_with_mistyped_way, NULL, 60), 0);
     OK(accel_get_device_capability(device, &capability));
     assert_true(capability.timing);
     assert_int_equal(capability.pointers_in_memory, strcmp(way, "usm") == 0);

@@ -415,6 +415,7 @@ static void settings_are_checked(void **state)
         cpu.table->local.probe(&probe);
         assert_int_equal(probe.device_count, 0);
         assert_non_null(strstr(probe.reason, "ACCEL_CPU_DEVICES"));
+        assert_string_equal(probe.variable, "ACCEL_CPU_DEVICES");
     }
     unsetenv("ACCEL_CPU_THREADS");
     setenv("ACCEL_CPU_DEVICES", "64", 1);

@@ -170,6 +170,24 @@ static int other_backend(void *user)
     return 0;
 }
 
+static unsigned lines; /* of the log */
+
+static void count_line(accel_log_level level, const char *backend, const char *text, void *user)
+{
+    (void)level;
+    (void)backend;
+    (void)text;
+    (void)user;
+    lines++;
+}
+
+/* The error comes with the first use: neither the fork nor a question says anything before. */
+static int silence(void *user)
+{
+    CHECK_QUIET(questions(user) == 0 && lines == 0);
+    return every_use(user) != 0 || lines != 0;
+}
+
 static int grandchild(void *user)
 {
     return every_use(user) != 0 || test_in_child(every_use, user, 10) != 0;
@@ -186,6 +204,18 @@ static void test_a_parent_that_used_it(void **state)
     assert_int_equal(test_in_child(grandchild, NULL, 10), 0);
     OK(accel_fill(memory, "", 1, 64, stream)); /* the parent goes on */
     OK(accel_stream_synchronize(stream));
+}
+
+/* B38: forking is no reason for a warning, whether the backend was used or not. */
+static void test_forks_are_silent(void **state)
+{
+    (void)state;
+    lines = 0;
+    OK(accel_log_set_callback(ACCEL_LOG_LEVEL_WARNING, count_line, NULL));
+    assert_int_equal(test_in_child(silence, NULL, 10), 0);
+    assert_int_equal(test_in_child(grandchild, NULL, 10), 0);
+    OK(accel_log_set_callback(ACCEL_LOG_LEVEL_WARNING, NULL, NULL));
+    assert_int_equal(lines, 0);
 }
 
 static int failed_start(void *user)
@@ -234,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_parent_that_only_asked),
         cmocka_unit_test(test_a_parent_that_used_it),
+        cmocka_unit_test(test_forks_are_silent),
         cmocka_unit_test(test_a_parent_whose_start_failed),
     };
     return cmocka_run_group_tests(tests, load, unload);

@@ -37,10 +37,10 @@ static void give_one_back(accel__capture_part *base, const accel__part_taken *ta
 }
 
 static accel_status append_value(accel__capture_part *base, const accel__part_taken *taken,
-                                 accel_stream *on)
+                                 accel_stream *on, accel_native_stream *native)
 {
     part *own = (part *)base;
-    (void)taken;
+    (void)taken, (void)native;
     own->prologues++;
     if (own->fails != ACCEL_OK)
         return accel__fail(own->fails, NULL, "test", "the prologue fails on purpose");

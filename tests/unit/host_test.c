@@ -259,11 +259,18 @@ static void no_destroy(accel__capture *capture)
     (void)capture;
 }
 
+static struct accel_memory_pool *no_pool(accel__capture *capture)
+{
+    (void)capture;
+    return NULL;
+}
+
 /* What `body` allocates is allocated in a capture. */
 static void in_capture(accel_status (*attach_part)(accel__capture *, accel__capture_part *),
                        void (*body)(accel_stream *captured))
 {
-    const accel__capture_ops ops = {.attach = attach_part, .destroy = no_destroy};
+    const accel__capture_ops ops = {
+        .attach = attach_part, .hold_pool = no_pool, .destroy = no_destroy};
     accel__capture capture = {.ops = &ops};
     accel_stream *captured = pinned_stream(device, false);
     accel__device *found = NULL;

@@ -20,6 +20,7 @@ void accel__cpu_probe(accel_backend_probe *out_probe)
         snprintf(out_probe->reason, sizeof out_probe->reason,
                  "ACCEL_CPU_DEVICES is '%.32s': it must be a number from 1 to %d",
                  accel__environment_get("ACCEL_CPU_DEVICES"), (int)MAX_DEVICES);
+        snprintf(out_probe->variable, sizeof out_probe->variable, "ACCEL_CPU_DEVICES");
         count = 0;
     }
     out_probe->device_count = (int32_t)count;

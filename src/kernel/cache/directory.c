@@ -27,7 +27,7 @@
 
 int (*accel__cache_fault)(const char *call);
 
-bool accel__cache_call_fails(const char *call)
+static bool call_fails(const char *call)
 {
     const int code = accel__cache_fault != NULL ? accel__cache_fault(call) : 0;
     if (code != 0)
@@ -70,7 +70,7 @@ static bool find_path(accel__text *out_path)
 
 static int open_path(const char *path)
 {
-    if (accel__cache_call_fails("open"))
+    if (call_fails("open"))
         return -1;
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
@@ -81,11 +81,11 @@ static void create(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (!accel__cache_call_fails("mkdir"))
+        if (!call_fails("mkdir"))
             mkdir(path, 0700);
         *slash = '/';
     }
-    if (!accel__cache_call_fails("mkdir"))
+    if (!call_fails("mkdir"))
         mkdir(path, 0700);
 }
 
@@ -93,7 +93,7 @@ static void create(char *path)
 static const char *find_fault(int directory)
 {
     struct stat status;
-    if (accel__cache_call_fails("fstat") || fstat(directory, &status) != 0)
+    if (call_fails("fstat") || fstat(directory, &status) != 0)
         return strerror(errno);
     if (status.st_uid != geteuid())
         return "it belongs to another user";
@@ -146,8 +146,7 @@ static accel__cache_found read_whole(int file, unsigned char *data, size_t size)
 {
     size_t done = 0;
     while (done < size) {
-        const ssize_t got = accel__cache_call_fails("read") ? -1
-                                                            : read(file, data + done, size - done);
+        const ssize_t got = call_fails("read") ? -1 : read(file, data + done, size - done);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -164,7 +163,7 @@ static accel__cache_found read_whole(int file, unsigned char *data, size_t size)
 static accel__cache_found check_file(int file, size_t *out_size)
 {
     struct stat status;
-    if (accel__cache_call_fails("fstat") || fstat(file, &status) != 0)
+    if (call_fails("fstat") || fstat(file, &status) != 0)
         return ACCEL__CACHE_NOT_FOUND;
     *out_size = (size_t)status.st_size;
     const bool is_fit = S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
@@ -178,7 +177,7 @@ static accel__cache_found check_file(int file, size_t *out_size)
 static void mark_use(int file)
 {
     const struct timespec used[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
-    if (!accel__cache_call_fails("futimens"))
+    if (!call_fails("futimens"))
         futimens(file, used);
 }
 
@@ -186,7 +185,7 @@ accel__cache_found accel__cache_file_read(int directory, const char *name, void 
                                           size_t *out_size)
 {
     const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK; /* a pipe must not hang us */
-    const int file = accel__cache_call_fails("open") ? -1 : openat(directory, name, flags);
+    const int file = call_fails("open") ? -1 : openat(directory, name, flags);
     if (file < 0) /* ELOOP: a symbolic link, ENXIO: a socket */
         return errno == ELOOP || errno == ENXIO ? ACCEL__CACHE_UNFIT : ACCEL__CACHE_NOT_FOUND;
     unsigned char *data = NULL;
@@ -209,14 +208,14 @@ accel__cache_found accel__cache_file_read(int directory, const char *name, void 
 
 static int write_whole(int file, const void *data, size_t size)
 {
-    return accel__cache_call_fails("write") ? errno : accel__write_all(file, data, size);
+    return call_fails("write") ? errno : accel__write_all(file, data, size);
 }
 
 /* Network file systems tell of a full disk only here. */
 static int close_written(int file)
 {
     const int code = close(file) != 0 ? errno : 0;
-    return accel__cache_call_fails("close") ? errno : code;
+    return call_fails("close") ? errno : code;
 }
 
 /* Creates a file with a name that nobody uses: process, moment and count tell writers apart, also
@@ -230,8 +229,7 @@ static int create_temporary(int directory, char *name, size_t size)
         snprintf(name, size, ACCEL__CACHE_TEMPORARY "%lx-%jx-%lx-%x", (long)getpid(),
                  (intmax_t)now.tv_sec, now.tv_nsec, atomic_fetch_add(&count, 1));
         const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-        const int file = accel__cache_call_fails("open") ? -1
-                                                         : openat(directory, name, flags, 0600);
+        const int file = call_fails("open") ? -1 : openat(directory, name, flags, 0600);
         if (file >= 0 || errno != EEXIST)
             return file;
     }
@@ -251,8 +249,7 @@ int accel__cache_file_write(int directory, const char *name, const void *head, s
     const int closed = close_written(file);
     if (code == 0)
         code = closed;
-    if (code == 0 &&
-        (accel__cache_call_fails("rename") || renameat(directory, temporary, directory, name) != 0))
+    if (code == 0 && (call_fails("rename") || renameat(directory, temporary, directory, name) != 0))
         code = errno;
     if (code != 0)
         unlinkat(directory, temporary, 0);

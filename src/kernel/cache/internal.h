@@ -10,9 +10,6 @@ enum { ACCEL__CACHE_NAME_SIZE = 2 * 32 + 4 }; /* 64 hexadecimal digits and ".bin
 
 /* cache/directory.c: the directory and its files; everything is relative to an open descriptor. */
 
-/* True where a test wants the call to fail; errno is set. */
-bool accel__cache_call_fails(const char *call);
-
 /* Says once per process that something about the cache does not work. */
 void accel__cache_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -89,8 +89,6 @@ void accel__emit_builtin(accel__emitter *emitter, const accel__node *node);
 /* ---- emit_cpu/statement.c: statements inside of functions and of regions ---- */
 
 void accel__emit_statement(accel__emitter *emitter, const accel__node *node);
-/* The declaration of a variable that does not live in its region. */
-void accel__emit_stored_declare(accel__emitter *emitter, const accel__symbol *symbol);
 void accel__emit_function_head(accel__emitter *emitter, const accel__symbol *function);
 void accel__emit_function(accel__emitter *emitter, const accel__symbol *function);
 

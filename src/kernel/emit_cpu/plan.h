@@ -80,8 +80,6 @@ void accel__plan_uniformity(accel__plan *plan);
 bool accel__plan_varies(const accel__plan *plan, const accel__node *expression);
 bool accel__plan_loads(const accel__node *expression);
 bool accel__plan_is_plain(const accel__node *expression); /* no effect, no call of the user's */
-/* The one variable that a statement assigns at its top level; NULL: none, or something else too. */
-accel__symbol *accel__plan_assigned(const accel__node *statement);
 
 /* emit_cpu/loop.c: marks the loops without barriers that are worth running as skeleton. */
 void accel__plan_loops(accel__plan *plan);

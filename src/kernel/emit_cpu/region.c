@@ -53,7 +53,7 @@ static void note(cutter *state, accel__node *node, uint32_t region)
 
 /* ---- statements ---- */
 
-accel__symbol *accel__plan_assigned(const accel__node *statement)
+static accel__symbol *assigned_by(const accel__node *statement)
 {
     if (statement->kind == ACCEL__NODE_DECLARE)
         return statement->symbol;
@@ -88,7 +88,7 @@ static bool must_flush(const cutter *state, const accel__node *statement)
                                                                       : statement->a;
     if (value != NULL && accel__plan_loads(value))
         return true;
-    symbol_query query = {accel__plan_assigned(statement), false};
+    symbol_query query = {assigned_by(statement), false};
     for (accel__node *at = state->pending; at != statement && !query.found; at = at->next)
         if (at->region == state->region)
             find_name(at, &query);
@@ -125,7 +125,7 @@ static void cut_step(cutter *state, accel__node *step)
         return;
     }
     accel__node statement = {.kind = ACCEL__NODE_EXPRESSION, .a = step};
-    const accel__symbol *assigned = accel__plan_assigned(&statement);
+    const accel__symbol *assigned = assigned_by(&statement);
     step->once = assigned != NULL && assigned->storage == ACCEL__STORAGE_UNIFORM;
     step->region = step->once ? 0 : new_region(state);
     note(state, step, step->region);
@@ -199,7 +199,7 @@ static void cut_declare(cutter *state, accel__node *node)
 
 static void cut_statement(cutter *state, accel__node *node)
 {
-    const accel__symbol *assigned = accel__plan_assigned(node);
+    const accel__symbol *assigned = assigned_by(node);
     node->once = node->flush = node->silent = false;
     node->region = 0;
     if (node->skeleton) {

@@ -24,12 +24,34 @@ static void emit_condition(accel__emitter *emitter, const accel__node *condition
     accel__emit(emitter, ")");
 }
 
+/* An array or a struct takes its initialiser through a copy. */
+static void declare_stored(accel__emitter *emitter, const accel__symbol *symbol)
+{
+    if (symbol->storage != ACCEL__STORAGE_ITEMS || symbol->init == NULL)
+        return;
+    if (symbol->init->kind == ACCEL__NODE_LIST) {
+        const accel__symbol temporary = {
+            .name = symbol->name, .id = ++emitter->next_id, .type = symbol->type};
+        accel__emit(emitter, "{ ");
+        accel__emit_variable(emitter, &temporary);
+        accel__emit(emitter, " = ");
+        accel__emit_expression(emitter, symbol->init);
+        accel__emit(emitter, "; __builtin_memcpy(&u_%s_%u[accel_i], &u_%s_%u, sizeof u_%s_%u); }\n",
+                    symbol->name, symbol->id, symbol->name, temporary.id, symbol->name,
+                    temporary.id);
+        return;
+    }
+    accel__emit(emitter, "u_%s_%u[accel_i] = ", symbol->name, symbol->id);
+    accel__emit_converted(emitter, symbol->type, symbol->init);
+    accel__emit(emitter, ";\n");
+}
+
 static void emit_declare(accel__emitter *emitter, const accel__node *node)
 {
     const accel__symbol *symbol = node->symbol;
     if (emitter->plan != NULL && symbol->storage != ACCEL__STORAGE_REGION &&
         symbol->storage != ACCEL__STORAGE_UNIFORM) {
-        accel__emit_stored_declare(emitter, symbol);
+        declare_stored(emitter, symbol);
         return;
     }
     if (emitter->plan != NULL && symbol->is_hoisted)
@@ -150,28 +172,6 @@ void accel__emit_statement(accel__emitter *emitter, const accel__node *node)
     default:
         accel__emit_fail(emitter, node->file, node->line, "this statement cannot be translated");
     }
-}
-
-/* An array or a struct takes its initialiser through a copy. */
-void accel__emit_stored_declare(accel__emitter *emitter, const accel__symbol *symbol)
-{
-    if (symbol->storage != ACCEL__STORAGE_ITEMS || symbol->init == NULL)
-        return;
-    if (symbol->init->kind == ACCEL__NODE_LIST) {
-        const accel__symbol temporary = {
-            .name = symbol->name, .id = ++emitter->next_id, .type = symbol->type};
-        accel__emit(emitter, "{ ");
-        accel__emit_variable(emitter, &temporary);
-        accel__emit(emitter, " = ");
-        accel__emit_expression(emitter, symbol->init);
-        accel__emit(emitter, "; __builtin_memcpy(&u_%s_%u[accel_i], &u_%s_%u, sizeof u_%s_%u); }\n",
-                    symbol->name, symbol->id, symbol->name, temporary.id, symbol->name,
-                    temporary.id);
-        return;
-    }
-    accel__emit(emitter, "u_%s_%u[accel_i] = ", symbol->name, symbol->id);
-    accel__emit_converted(emitter, symbol->type, symbol->init);
-    accel__emit(emitter, ";\n");
 }
 
 void accel__emit_function_head(accel__emitter *emitter, const accel__symbol *function)

@@ -41,7 +41,7 @@ static accel__node *parse_braces(accel__parser *parser, const accel__type *type)
     return list;
 }
 
-accel__node *accel__parse_initializer(accel__parser *parser, accel__symbol *symbol)
+static accel__node *parse_initializer(accel__parser *parser, accel__symbol *symbol)
 {
     const accel__type *type = symbol->type;
     if (accel__parse_at(parser, "{")) {
@@ -170,7 +170,7 @@ static accel__node *parse_variable(accel__parser *parser, const accel__declarato
     const bool has_init = accel__parse_accept(parser, "=");
     check_place(parser, symbol, has_init);
     if (has_init)
-        symbol->init = accel__parse_initializer(parser, symbol);
+        symbol->init = parse_initializer(parser, symbol);
     if (parser->barrier != NULL)
         accel__parse_fail_at(parser, name, "a barrier must be a statement of its own");
     if (symbol->type->kind == ACCEL__TYPE_ARRAY && symbol->type->count == 0)

@@ -42,11 +42,13 @@ static void note_division(accel__parser *parser, const accel__node *node, const 
     program->last_division = noted;
 }
 
+static accel__node *parse_unary(accel__parser *parser);
+
 static accel__node *parse_binary(accel__parser *parser, int lowest)
 {
     const size_t begin = parser->at;
     accel__parse_enter(parser);
-    accel__node *left = accel__parse_unary(parser);
+    accel__node *left = parse_unary(parser);
     for (;;) {
         const accel__token *op = accel__parse_peek(parser);
         const int level = level_of(op);
@@ -60,7 +62,7 @@ static accel__node *parse_binary(accel__parser *parser, int lowest)
     return left;
 }
 
-accel__node *accel__parse_conditional(accel__parser *parser)
+static accel__node *parse_conditional(accel__parser *parser)
 {
     accel__node *condition = parse_binary(parser, 1);
     if (!accel__parse_at(parser, "?"))
@@ -69,7 +71,7 @@ accel__node *accel__parse_conditional(accel__parser *parser)
     const accel__token *op = accel__parse_next(parser);
     accel__node *yes = accel__parse_expression(parser);
     accel__parse_expect(parser, ":");
-    accel__node *no = accel__parse_conditional(parser);
+    accel__node *no = parse_conditional(parser);
     accel__parse_leave(parser);
     return accel__check_condition(parser, op, condition, yes, no);
 }
@@ -88,7 +90,7 @@ accel__node *accel__parse_assignment(accel__parser *parser)
 {
     const size_t begin = parser->at;
     accel__parse_enter(parser);
-    accel__node *left = accel__parse_conditional(parser);
+    accel__node *left = parse_conditional(parser);
     const accel__token *op = accel__parse_peek(parser);
     if (is_assignment(op)) {
         accel__parse_next(parser);
@@ -121,7 +123,7 @@ int64_t accel__parse_integer_constant(accel__parser *parser, const char *what)
 {
     const accel__token *token = accel__parse_peek(parser);
     int64_t value = 0;
-    if (!accel__constant_integer(accel__parse_conditional(parser), &value))
+    if (!accel__constant_integer(parse_conditional(parser), &value))
         accel__parse_fail_at(parser, token, "%s must be an integer constant", what);
     return value;
 }
@@ -145,7 +147,7 @@ static accel__node *parse_sizeof(accel__parser *parser)
         type = accel__parse_type_name(parser);
         accel__parse_expect(parser, ")");
     } else {
-        type = accel__parse_unary(parser)->type;
+        type = parse_unary(parser)->type;
     }
     const size_t size = accel__type_size(type);
     if (size == 0)
@@ -195,20 +197,20 @@ static accel__node *parse_cast(accel__parser *parser)
         accel__parse_fail_at(parser, open, "compound literals are not part of the kernel language");
     if (type->kind == ACCEL__TYPE_VECTOR && accel__parse_at(parser, "("))
         return parse_vector_literal(parser, open, type);
-    return accel__check_cast(parser, open, type, accel__parse_unary(parser));
+    return accel__check_cast(parser, open, type, parse_unary(parser));
 }
 
-accel__node *accel__parse_unary(accel__parser *parser)
+static accel__node *parse_unary(accel__parser *parser)
 {
     const accel__token *token = accel__parse_peek(parser);
     accel__node *node = NULL;
     accel__parse_enter(parser);
     if (accel__token_has(token, "++") || accel__token_has(token, "--")) {
         accel__parse_next(parser);
-        node = accel__check_step(parser, token, accel__parse_unary(parser), false);
+        node = accel__check_step(parser, token, parse_unary(parser), false);
     } else if (is_unary(token)) {
         accel__parse_next(parser);
-        node = accel__check_unary(parser, token, accel__parse_unary(parser));
+        node = accel__check_unary(parser, token, parse_unary(parser));
     } else if (accel__token_has(token, "sizeof")) {
         node = parse_sizeof(parser);
     } else if (accel__token_has(token, "(") &&

@@ -108,10 +108,7 @@ const accel__type *accel__parse_enum(accel__parser *parser);
 
 accel__node *accel__parse_expression(accel__parser *parser);
 accel__node *accel__parse_assignment(accel__parser *parser);
-accel__node *accel__parse_conditional(accel__parser *parser);
-accel__node *accel__parse_unary(accel__parser *parser);
 accel__node *accel__parse_postfix(accel__parser *parser);
-accel__node *accel__parse_literal(accel__parser *parser, const accel__token *token);
 int64_t accel__parse_integer_constant(accel__parser *parser, const char *what);
 
 /* ---- parse/statement.c, parse/declaration.c ---- */
@@ -123,7 +120,6 @@ void accel__parse_note_name(accel__parser *parser, const accel__symbol *symbol,
 accel__node *accel__parse_block(accel__parser *parser);
 accel__node *accel__parse_declaration(accel__parser *parser);
 void accel__parse_external(accel__parser *parser);
-accel__node *accel__parse_initializer(accel__parser *parser, accel__symbol *symbol);
 
 /* ---- check/check.c: builds typed operators, or leaves with an error ---- */
 

@@ -166,7 +166,7 @@ static accel__node *character_literal(accel__parser *parser, const accel__token 
     return node;
 }
 
-accel__node *accel__parse_literal(accel__parser *parser, const accel__token *token)
+static accel__node *parse_literal(accel__parser *parser, const accel__token *token)
 {
     if (token->kind == ACCEL__TOKEN_CHARACTER)
         return character_literal(parser, token);
@@ -230,7 +230,7 @@ static accel__node *parse_primary(accel__parser *parser)
     switch (token->kind) {
     case ACCEL__TOKEN_NUMBER:
     case ACCEL__TOKEN_CHARACTER:
-        return accel__parse_literal(parser, token);
+        return parse_literal(parser, token);
     case ACCEL__TOKEN_IDENTIFIER:
         if (accel__parse_is_reserved(token))
             break;

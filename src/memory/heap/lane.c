@@ -107,7 +107,8 @@ static bool mark(accel__lane *lane, accel_stream *stream)
 static bool mark_is_passed(const accel__lane *lane, const accel_stream *stream)
 {
     bool done = false;
-    return stream->backend->table.event.query(lane->mark, &done) != ACCEL_OK || done;
+    const accel_status asked = stream->backend->table.event.query(lane->mark, &done);
+    return accel__work_is_over(asked, done);
 }
 
 /* With `is_marking` set, without the lock: what lane->passed and lane->marked become. */

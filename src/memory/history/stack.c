@@ -20,6 +20,7 @@
 
 #include "base/allocate.h"
 #include "memory/history/unwind.h"
+#include "platform/loader.h"
 #include "platform/mutex.h"
 
 /* Stack memory that other functions own is read as it is: sanitizers must not look. */
@@ -163,7 +164,7 @@ static int note_own_code(struct dl_phdr_info *object, size_t size, void *user)
             continue;
         if (object->dlpi_name != NULL && object->dlpi_name[0] != '\0') {
             atomic_store_explicit(&own_begin, begin, memory_order_relaxed);
-            atomic_store_explicit(&own_end, begin + part->p_memsz, memory_order_relaxed);
+            atomic_store_explicit(&own_end, begin + part->p_memsz, memory_order_release);
         }
         return 1;
     }
@@ -353,7 +354,11 @@ static void prepare_tables(void)
 
 void accel__stack_prepare(accel__unwinder unwinder)
 {
-    dl_iterate_phdr(note_own_code, (void *)(uintptr_t)accel__stack_prepare);
+    if (atomic_load_explicit(&own_end, memory_order_acquire) == 0) { /* it stays where it is */
+        accel__loader_enter();
+        dl_iterate_phdr(note_own_code, (void *)(uintptr_t)accel__stack_prepare);
+        accel__loader_leave();
+    }
     if (unwinder == ACCEL__UNWINDER_TABLES)
         prepare_tables();
 }

@@ -19,6 +19,7 @@
 #include "base/allocate.h"
 #include "base/text.h"
 #include "platform/calls.h"
+#include "platform/loader.h"
 
 typedef struct accel__symbol_text {
     struct accel__symbol_text *next;
@@ -344,7 +345,10 @@ bool accel__symbols_find(uintptr_t *addresses, size_t count, accel__symbols *out
     for (size_t i = 0; i<count; i = found->end> i ? found->end : i + 1) {
         search looking = {.symbols = out_symbols, .address = addresses[i] - 1, .found = found};
         found->first = found->end = i;
-        if (dl_iterate_phdr(look_at_object, &looking) != 0) {
+        accel__loader_enter();
+        const bool is_mapped = dl_iterate_phdr(look_at_object, &looking) != 0;
+        accel__loader_leave();
+        if (is_mapped) {
             name_files(out_symbols, found);
             name_functions(out_symbols, found);
         }

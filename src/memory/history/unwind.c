@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "platform/loader.h"
+
 _Atomic(accel__unwind_row) accel__unwind_rows[1 << ACCEL__UNWIND_BITS];
 
 enum { REG_RBP = 6, REG_RSP = 7, REG_RETURN = 16, REMEMBERED = 8 };
@@ -454,7 +456,9 @@ accel__unwind_row accel__unwind_read(uintptr_t place)
 {
     search looking = {.place = place};
     rule found = {.kind = ACCEL__UNWIND_UNKNOWN};
+    accel__loader_enter();
     dl_iterate_phdr(look_at_object, &looking);
+    accel__loader_leave();
     const uint8_t *function = looking.index != NULL ? find_function(looking.index, place) : NULL;
     if (function != NULL)
         found = rule_of(function, place);

@@ -18,11 +18,6 @@ enum { POISON_FREED = 0xdd };
 static accel__mutex list_mutex;
 static _Atomic(accel__host_cache *) every_cache;
 
-accel__host_cache *accel__host_cache_first(void)
-{
-    return every_cache;
-}
-
 accel__host_cache *accel__host_cache_peek(const accel__device *device)
 {
     accel__host_cache *cache = every_cache;
@@ -31,7 +26,7 @@ accel__host_cache *accel__host_cache_peek(const accel__device *device)
     return cache;
 }
 
-accel__host_cache *accel__host_cache_of(accel__device *device)
+static accel__host_cache *cache_of(accel__device *device)
 {
     accel__host_cache *cache = accel__host_cache_peek(device);
     if (cache != NULL)
@@ -209,6 +204,20 @@ accel_status accel__host_record(accel__range *range, accel_stream *stream, const
     return is_live ? ACCEL_OK : ACCEL_ERROR_INVALID_ARGUMENT;
 }
 
+bool accel__host_has(const accel__range *range, uintptr_t address)
+{
+    const accel__host_block *block = (const accel__host_block *)range;
+    const uintptr_t begin = accel__range_begin(range);
+    accel__host_cache *cache = accel__host_cache_peek(accel__range_device(range));
+    if (cache == NULL)
+        return false;
+    accel__host_lock(cache); /* the block ends with it held */
+    const bool is_there = accel__pointers_at((const void *)begin) == range &&
+                          address - begin < block->size;
+    accel__host_unlock(cache);
+    return is_there;
+}
+
 /* ---- graphs ---- */
 
 static void graph_is_gone(accel__capture_part *part)
@@ -316,7 +325,7 @@ accel_status accel__host_alloc(accel_stream *stream, size_t size, size_t alignme
     if (size > (size_t)1 << ACCEL__HOST_CLASS_MOST_LOG2)
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, backend, function,
                            "%zu bytes of pinned memory are more than any machine has", size);
-    request wanted = {.cache = accel__host_cache_of(stream->device),
+    request wanted = {.cache = cache_of(stream->device),
                       .asked = size,
                       .size = accel__host_class_round(size),
                       .alignment = alignment,

@@ -22,6 +22,9 @@ accel_status accel__host_free(accel__range *range);
 /* One more stream that uses the block. INVALID_ARGUMENT without a record: it is not live. */
 accel_status accel__host_record(accel__range *range, accel_stream *stream, const char *function);
 
+/* Whether the address lies in the block of the range, which begins before it and may have ended meanwhile. */
+bool accel__host_has(const accel__range *range, uintptr_t address);
+
 /* Takes back what streams have passed by now; never waits. alloc.c calls it after a synchronize. */
 void accel__host_collect(void);
 

@@ -67,11 +67,8 @@ typedef struct accel__host_cache {
     accel_host_memory_statistics figures;
 } accel__host_cache;
 
-/* The cache of a device, made at the first need; NULL: no memory. */
-accel__host_cache *accel__host_cache_of(accel__device *device);
-/* Makes none: NULL where nothing was ever pinned. */
+/* The cache of a device; NULL: nothing was ever pinned. */
 accel__host_cache *accel__host_cache_peek(const accel__device *device);
-accel__host_cache *accel__host_cache_first(void);
 
 /* Locks, and empties first what another process left. */
 void accel__host_lock(accel__host_cache *cache);

@@ -183,8 +183,9 @@ accel_status accel_memory_stats_get(accel_device device, const char *key, int64_
     const visitor to = {pick, &looked_for};
     const accel_status status = visit_all(device, __func__, &to);
     if (status == ACCEL_OK && !looked_for.found)
-        return accel__fail(ACCEL_ERROR_NOT_FOUND, NULL, __func__,
-                           "there is no figure of the name '%.95s'", key);
+        return accel__fail(
+            ACCEL_ERROR_NOT_FOUND, NULL, __func__,
+            "there is no figure of the name '%.95s': accel_memory_stats_visit has them all", key);
     *out_value = looked_for.value;
     return status;
 }

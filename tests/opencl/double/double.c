@@ -1,6 +1,8 @@
 /* double.c: the platform, its device, and the table of functions. See double.h. */
 #include "double.h"
 
+#include <unistd.h>
+
 static atomic_int alive;
 static object platform = {double_table, 1};
 void *double_table[DOUBLE_TABLE_SIZE];
@@ -36,6 +38,47 @@ int double_knob(const char *word, int fallback)
                      find_word(getenv("OPENCL_DOUBLE"), word, fallback));
 }
 
+/* ---- the driver's end ---- */
+
+static atomic_bool has_ended;
+static atomic_bool has_handler;
+static pthread_key_t caller; /* of each thread that has called */
+static atomic_int threads_ended;
+
+__attribute__((visibility("default"))) int opencl_double_threads_ended(void);
+
+int opencl_double_threads_ended(void)
+{
+    return threads_ended;
+}
+
+static void thread_ends(void *value)
+{
+    (void)value;
+    threads_ended++;
+}
+
+static void end(void)
+{
+    has_ended = true;
+}
+
+static void begin(void)
+{
+    if (double_knob("exit-handler", 0) == 0 || pthread_key_create(&caller, thread_ends) != 0)
+        return;
+    has_handler = atexit(end) == 0;
+}
+
+void double_called(void)
+{
+    if (!has_handler)
+        return;
+    if (has_ended)
+        _exit(DOUBLE_CALLED_LATE);
+    pthread_setspecific(caller, &has_ended);
+}
+
 void *double_make(size_t size)
 {
     object *made = calloc(1, size);
@@ -49,6 +92,7 @@ void *double_make(size_t size)
 
 bool double_let_go(void *of)
 {
+    double_called();
     return --((object *)of)->references == 0;
 }
 
@@ -233,6 +277,7 @@ static void put(size_t place, void (*function)(void))
 
 static void fill_table(void)
 {
+    begin();
 #define PUT(name, place, version, result, parameters) put(place, (void (*)(void))double_##name);
     ACCEL__OPENCL_FUNCTIONS(PUT)
 #undef PUT

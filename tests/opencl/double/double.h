@@ -17,6 +17,9 @@
  *   clock=PERCENT     profiling, by a clock of that pace; unset: none
  *   priorities        queues take priorities; the last one is told by opencl_double_priority
  *   bus               the device says where it sits and has a UUID
+ *   exit-handler      from its first call in a process on, the driver has an exit handler, and something to do
+ *                     at the end of each thread that has called it; a call after the handler has run ends the
+ *                     process with status DOUBLE_CALLED_LATE. opencl_double_threads_ended counts the threads
  *
  * Kernels do nothing: a program has those that its text names. Commands are carried out when they are
  * queued; an event has passed once those it waits for have. */
@@ -31,7 +34,7 @@
 
 #include "backends/opencl/driver/symbols.h"
 
-enum { DOUBLE_TABLE_SIZE = 160, DEPENDENCIES = 2, CALLBACKS = 4 };
+enum { DOUBLE_TABLE_SIZE = 160, DEPENDENCIES = 2, CALLBACKS = 4, DOUBLE_CALLED_LATE = 99 };
 
 /* Every object begins as an installable driver's must: with the table. */
 typedef struct object {
@@ -77,8 +80,12 @@ extern object double_device;
 /* The word's value, 1 where it has none; `fallback` where it was not given. */
 int double_knob(const char *word, int fallback);
 
+/* Each function begins with it, or lets an object go. */
+void double_called(void);
+
 #define FAIL()                                                                                     \
     do {                                                                                           \
+        double_called();                                                                           \
         const cl_int fail_code = double_knob(__func__ + sizeof "double_" - 1, CL_SUCCESS);         \
         if (fail_code != CL_SUCCESS)                                                               \
             return fail_code;                                                                      \
@@ -87,6 +94,7 @@ int double_knob(const char *word, int fallback);
 /* For functions that return an object, or NULL and a code. */
 #define FAIL_OBJECT()                                                                              \
     do {                                                                                           \
+        double_called();                                                                           \
         const cl_int fail_code = double_knob(__func__ + sizeof "double_" - 1, CL_SUCCESS);         \
         if (out_code != NULL)                                                                      \
             *out_code = fail_code;                                                                 \

@@ -245,9 +245,7 @@ static inline void accel__cpu_queue_fetch_ahead(accel__cpu_queue *queue, uint64_
 #endif
 }
 
-/* What an operation will take in ticks, as far as one can know; UINT64_MAX where one cannot. And whether
- * that is so long that somebody is woken for it (execute.c). */
-uint64_t accel__cpu_expected(const accel__cpu_slot *slot);
+/* Whether an operation takes so long that somebody is woken for it (workers/execute.c). */
 bool accel__cpu_takes_long(const accel__cpu_slot *slot);
 
 /* Publishing where somebody must be told: the queue was inactive, or waits for a worker that dozes. */

@@ -77,7 +77,7 @@ void accel__cpu_arenas_free(void)
 
 /* ---- operations ---- */
 
-uint64_t accel__cpu_expected(const accel__cpu_slot *slot)
+static uint64_t expected_ticks(const accel__cpu_slot *slot)
 {
     switch ((accel__cpu_op)slot->op) {
     case ACCEL__CPU_OP_LAUNCH:
@@ -99,7 +99,7 @@ uint64_t accel__cpu_expected(const accel__cpu_slot *slot)
 
 bool accel__cpu_takes_long(const accel__cpu_slot *slot)
 {
-    return accel__cpu_expected(slot) > accel__cpu_ticks_of_ns(LONG_NS);
+    return expected_ticks(slot) > accel__cpu_ticks_of_ns(LONG_NS);
 }
 
 /* Publishes `head` such that no waiter is missed (see insert_waiter in queue.c). */
@@ -223,7 +223,7 @@ accel__cpu_drained accel__cpu_drain(accel__cpu_executor *executor, accel__cpu_qu
     uint64_t head = start;
     while (head < limit && head < start + budget && is_ready(queue, head)) {
         accel__cpu_slot *slot = accel__cpu_queue_slot(queue, head);
-        const uint64_t expected = accel__cpu_expected(slot);
+        const uint64_t expected = expected_ticks(slot);
         accel__cpu_drained result;
         if (expected > accel__cpu_ticks_of_ns(TINY_NS)) /* it may push the next slot out of reach */
             __builtin_prefetch(accel__cpu_queue_slot(queue, head + 1), 0);

@@ -43,7 +43,6 @@ typedef struct accel__cpu_pool {
 
     accel__cpu_worker *workers; /* changed by start and stop only */
     uint32_t worker_count;
-    cpu_set_t allowed;      /* processors */
     accel__cpu_board board; /* job.h */
 } accel__cpu_pool;
 

@@ -9,6 +9,7 @@
 #include "backends/opencl/driver/icd_file.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/log.h"
 
 static const char function[] = "OpenCL driver";
 
@@ -159,6 +160,11 @@ accel__opencl_pointers accel__opencl_choose_pointers(const accel__opencl_api *ap
     const char *wanted = accel__environment_get("ACCEL_OPENCL_POINTERS");
     const bool translate = wanted != NULL && strcmp(wanted, "translate") == 0;
     const bool no_usm = translate || (wanted != NULL && strcmp(wanted, "svm") == 0);
+    if (wanted != NULL && !no_usm && strcmp(wanted, "usm") != 0)
+        accel__log(ACCEL_LOG_LEVEL_WARNING, "opencl",
+                   "ACCEL_OPENCL_POINTERS is '%.32s', none of usm, svm and translate: it is passed "
+                   "over",
+                   wanted);
     if (!no_usm && api->clDeviceMemAllocINTEL != NULL && api->clMemFreeINTEL != NULL &&
         api->clSetKernelArgMemPointerINTEL != NULL && api->clEnqueueMemFillINTEL != NULL &&
         api->clEnqueueMemcpyINTEL != NULL &&

@@ -14,6 +14,7 @@
 #include "base/allocate.h"
 #include "base/error.h"
 #include "platform/calls.h"
+#include "platform/loader.h"
 
 enum { TEXT_MAX = 1 << 20, VERSION_LEAST = 12 };
 
@@ -172,20 +173,18 @@ accel_status accel__opencl_read_text(const accel__opencl_api *api, cl_device_id 
     return status;
 }
 
-bool accel__opencl_has_extension(const accel__opencl_api *api, cl_device_id device,
-                                 const char *name)
+accel_status accel__opencl_find_extension(const accel__opencl_api *api, cl_device_id device,
+                                          const char *name, bool *out_found)
 {
     char *all = NULL;
     char *rest = NULL;
-    bool found = false;
-    accel__error_mute();
+    *out_found = false;
     const accel_status status = get_device_text(api, device, CL_DEVICE_EXTENSIONS, &all);
-    accel__error_unmute();
-    for (char *word = status == ACCEL_OK ? strtok_r(all, " ", &rest) : NULL; word != NULL && !found;
-         word = strtok_r(NULL, " ", &rest))
-        found = strcmp(word, name) == 0;
+    for (char *word = status == ACCEL_OK ? strtok_r(all, " ", &rest) : NULL;
+         word != NULL && !*out_found; word = strtok_r(NULL, " ", &rest))
+        *out_found = strcmp(word, name) == 0;
     accel__deallocate(all);
-    return found;
+    return status;
 }
 
 static accel_status get_platform_text(const accel__opencl_api *api, cl_platform_id platform,
@@ -320,7 +319,9 @@ accel_status accel__opencl_load_library(const char *library, accel__opencl_platf
     cl_uint count = 0;
     *out_platforms = NULL;
     *out_count = 0;
+    accel__loader_enter();
     void *handle = accel__platform.library_open(library, RTLD_NOW | RTLD_LOCAL);
+    accel__loader_leave();
     if (handle == NULL)
         return fail_load(library);
     get_platforms ask = find_icd_entry(handle);

@@ -41,15 +41,15 @@ void accel__opencl_event_destroy(accel_native_event *native)
     accel__deallocate(given);
 }
 
-/* The mark, retained; NULL: never recorded. */
-static cl_event retain_mark(event *given)
+/* The mark, retained; NULL: never recorded, or it cannot be retained. */
+static cl_int retain_mark(event *given, cl_event *out_mark)
 {
     accel__mutex_lock(&given->mutex);
     cl_event mark = given->mark;
-    if (mark != NULL)
-        given->device->api->clRetainEvent(mark);
+    const cl_int code = mark != NULL ? given->device->api->clRetainEvent(mark) : CL_SUCCESS;
     accel__mutex_unlock(&given->mutex);
-    return mark;
+    *out_mark = code == CL_SUCCESS ? mark : NULL;
+    return code;
 }
 
 /* ---- record ---- */
@@ -74,14 +74,17 @@ accel_status accel__opencl_event_record(accel_native_event *native,
     accel_status status = accel__opencl_begin(stream);
     if (status != ACCEL_OK)
         return accel__error_met_by(status, "accel_event_record");
+    const char *call = "clEnqueueMarkerWithWaitList";
     cl_event own = NULL;
     cl_int code = CL_SUCCESS;
     if (given->timing || stream->last == NULL)
         code = api->clEnqueueMarkerWithWaitList(stream->queue, 0, NULL, &own);
     cl_event mark = own != NULL ? own : stream->last;
-    if (code == CL_SUCCESS)
-        api->clRetainEvent(mark);
-    status = accel__opencl_enqueued(stream, code, own, "clEnqueueMarkerWithWaitList");
+    if (code == CL_SUCCESS) {
+        call = "clRetainEvent";
+        code = api->clRetainEvent(mark);
+    }
+    status = accel__opencl_enqueued(stream, code, own, call);
     if (status == ACCEL_OK)
         replace(given, mark);
     return accel__error_met_by(status, "accel_event_record");
@@ -98,24 +101,34 @@ static accel_status fail_mark(cl_int code, const char *function)
 
 accel_status accel__opencl_event_query(accel_native_event *native, bool *out_done)
 {
+    static const char function[] = "accel_event_query";
     event *given = (event *)native;
+    cl_int state = CL_COMPLETE;
     accel__mutex_lock(&given->mutex);
-    const cl_int state = given->mark != NULL ? accel__opencl_state(given->device->api, given->mark)
-                                             : CL_COMPLETE;
+    const cl_int code = given->mark != NULL
+                            ? accel__opencl_state(given->device->api, given->mark, &state)
+                            : CL_SUCCESS;
     accel__mutex_unlock(&given->mutex);
-    *out_done = state <= CL_COMPLETE;
-    return state < CL_COMPLETE ? fail_mark(state, "accel_event_query") : ACCEL_OK;
+    *out_done = code == CL_SUCCESS && state == CL_COMPLETE;
+    if (code != CL_SUCCESS)
+        return accel__opencl_fail_question(code, function);
+    return state < CL_COMPLETE ? fail_mark(state, function) : ACCEL_OK;
 }
 
 accel_status accel__opencl_event_synchronize(accel_native_event *native)
 {
+    static const char function[] = "accel_event_synchronize";
     event *given = (event *)native;
-    cl_event mark = retain_mark(given);
-    if (mark == NULL)
-        return ACCEL_OK;
-    const cl_int state = accel__opencl_await(given->device->api, mark);
-    given->device->api->clReleaseEvent(mark);
-    return state < CL_COMPLETE ? fail_mark(state, "accel_event_synchronize") : ACCEL_OK;
+    cl_event mark = NULL;
+    cl_int state = CL_COMPLETE;
+    cl_int code = retain_mark(given, &mark);
+    if (mark != NULL) {
+        code = accel__opencl_await(given->device->api, mark, &state);
+        given->device->api->clReleaseEvent(mark);
+    }
+    if (code != CL_SUCCESS)
+        return accel__opencl_fail_question(code, function);
+    return state < CL_COMPLETE ? fail_mark(state, function) : ACCEL_OK;
 }
 
 /* Of another platform: its driver knows nothing of the event, so a gate of its own stands for it. */
@@ -133,13 +146,18 @@ accel_status accel__opencl_event_wait(accel_native_stream *native_stream,
     event *given = (event *)native;
     accel__opencl_stream *stream = (accel__opencl_stream *)native_stream;
     const accel__opencl_api *api = stream->device->api;
-    cl_event mark = retain_mark(given);
+    static const char function[] = "accel_stream_wait_event";
+    cl_event mark = NULL;
+    cl_int state = CL_COMPLETE;
+    const cl_int retained = retain_mark(given, &mark);
+    if (retained != CL_SUCCESS)
+        return accel__error_met_by(accel__opencl_fail(retained, "clRetainEvent"), function);
     if (mark == NULL)
         return ACCEL_OK;
     accel_status status = ACCEL_OK;
     if (given->device->context != stream->device->context)
         status = wait_across(stream, given->device->api, mark);
-    else if (accel__opencl_state(api, mark) != CL_COMPLETE) {
+    else if (accel__opencl_state(api, mark, &state) != CL_SUCCESS || state != CL_COMPLETE) {
         status = accel__opencl_begin(stream);
         if (status == ACCEL_OK) {
             cl_event barrier = NULL;
@@ -149,15 +167,18 @@ accel_status accel__opencl_event_wait(accel_native_stream *native_stream,
         }
     }
     given->device->api->clReleaseEvent(mark);
-    return accel__error_met_by(status, "accel_stream_wait_event");
+    return accel__error_met_by(status, function);
 }
 
 /* ---- time and handle ---- */
 
 static accel_status read_end(event *given, cl_ulong *out_end)
 {
-    cl_event mark = retain_mark(given);
-    cl_int code = CL_INVALID_EVENT;
+    cl_event mark = NULL;
+    cl_int code = retain_mark(given, &mark);
+    if (code != CL_SUCCESS)
+        return accel__opencl_fail(code, "clRetainEvent");
+    code = CL_INVALID_EVENT;
     if (mark != NULL) {
         code = given->device->api->clGetEventProfilingInfo(mark, CL_PROFILING_COMMAND_END,
                                                            sizeof *out_end, out_end, NULL);

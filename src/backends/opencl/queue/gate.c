@@ -67,21 +67,25 @@ static accel_status abandon(accel__opencl_gate *gate, accel_status status)
 accel_status accel__opencl_gate_close(accel__opencl_gate *gate, accel__opencl_stream *stream,
                                       const accel__opencl_api *api, cl_event event)
 {
+    static const char call[] = "clEnqueueBarrierWithWaitList";
     cl_event barrier = NULL;
     accel_status status = accel__opencl_begin(stream);
     if (status != ACCEL_OK)
         return abandon(gate, status);
-    const cl_int code = gate->api->clEnqueueBarrierWithWaitList(stream->queue, 1, &gate->opened,
-                                                                &barrier);
+    const accel__opencl_api *asked = event != NULL ? api : gate->api;
+    cl_event before = event != NULL ? event : stream->last;
+    cl_int code = before != NULL ? asked->clRetainEvent(before) : CL_SUCCESS;
     if (code != CL_SUCCESS)
-        return abandon(
-            gate, accel__opencl_enqueued(stream, code, barrier, "clEnqueueBarrierWithWaitList"));
+        return abandon(gate, accel__opencl_enqueued(stream, code, NULL, "clRetainEvent"));
+    code = gate->api->clEnqueueBarrierWithWaitList(stream->queue, 1, &gate->opened, &barrier);
+    if (code != CL_SUCCESS) {
+        if (before != NULL)
+            asked->clReleaseEvent(before);
+        return abandon(gate, accel__opencl_enqueued(stream, code, barrier, call));
+    }
     /* Before the flush: some drivers run the queue inside it. From here on the gate is the worker's. */
-    if (event != NULL)
-        accel__opencl_worker_after(api, event, &gate->job);
-    else
-        accel__opencl_worker_after(gate->api, stream->last, &gate->job);
-    return accel__opencl_enqueued(stream, code, barrier, "clEnqueueBarrierWithWaitList");
+    accel__opencl_worker_after(asked, before, &gate->job);
+    return accel__opencl_enqueued(stream, code, barrier, call);
 }
 
 accel_status accel__opencl_gate_queue(accel__opencl_stream *stream, accel__opencl_gate_work work,

@@ -23,7 +23,7 @@ typedef struct whole_stream {
 
 /* ---- failure ---- */
 
-accel_status accel__opencl_stream_failure(accel__opencl_stream *stream, cl_int code)
+static accel_status fail_stream(accel__opencl_stream *stream, cl_int code)
 {
     cl_int none = CL_SUCCESS;
     atomic_compare_exchange_strong(&stream->failure, &none, code);
@@ -39,7 +39,7 @@ accel_status accel__opencl_begin(accel__opencl_stream *stream)
 {
     const cl_int failure = atomic_load_explicit(&stream->failure, memory_order_relaxed);
     if (failure != CL_SUCCESS)
-        return accel__opencl_stream_failure(stream, failure);
+        return fail_stream(stream, failure);
     accel__mutex_lock(&stream->mutex);
     return ACCEL_OK;
 }
@@ -62,24 +62,21 @@ accel_status accel__opencl_enqueued(accel__opencl_stream *stream, cl_int code, c
 }
 
 /* The event of the command queued last, retained; NULL: nothing was queued. */
-static cl_event retain_last(accel__opencl_stream *stream)
+static cl_int retain_last(accel__opencl_stream *stream, cl_event *out_last)
 {
     accel__mutex_lock(&stream->mutex);
     cl_event last = stream->last;
-    if (last != NULL)
-        stream->device->api->clRetainEvent(last);
+    const cl_int code = last != NULL ? stream->device->api->clRetainEvent(last) : CL_SUCCESS;
     accel__mutex_unlock(&stream->mutex);
-    return last;
+    *out_last = code == CL_SUCCESS ? last : NULL;
+    return code;
 }
 
 /* ---- creation and end ---- */
 
 static void release(accel__opencl_stream *stream)
 {
-    const accel__opencl_api *api = stream->device->api;
-    if (stream->last != NULL)
-        api->clReleaseEvent(stream->last);
-    api->clReleaseCommandQueue(stream->queue);
+    stream->device->api->clReleaseCommandQueue(stream->queue);
     accel__deallocate(stream); /* first member of what was made */
 }
 
@@ -122,26 +119,42 @@ accel_status accel__opencl_stream_create(accel_native_device *native, int32_t pr
     return ACCEL_OK;
 }
 
-cl_int accel__opencl_state(const accel__opencl_api *api, cl_event event)
+cl_int accel__opencl_state(const accel__opencl_api *api, cl_event event, cl_int *out_state)
 {
-    cl_int state = CL_COMPLETE;
-    const cl_int code = api->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                                            &state, NULL);
-    return code == CL_SUCCESS ? state : code;
+    *out_state = CL_COMPLETE;
+    return api->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *out_state,
+                               out_state, NULL);
 }
 
-/* Some drivers' wait returns before an event that hangs on a user event has passed: then it is looked at
- * again, at growing distances. */
-cl_int accel__opencl_await(const accel__opencl_api *api, cl_event event)
+bool accel__opencl_is_over(const accel__opencl_api *api, cl_event event)
 {
-    enum { PAUSE_LEAST_NS = 20000, PAUSE_MOST_NS = 1000000 };
+    cl_int state = CL_COMPLETE;
+    return accel__opencl_state(api, event, &state) == CL_SUCCESS && state <= CL_COMPLETE;
+}
+
+accel_status accel__opencl_fail_question(cl_int code, const char *function)
+{
+    const char *name = accel__opencl_code_name(code);
+    return accel__fail_vendor(ACCEL_ERROR_CANNOT_TELL, "opencl", function, code, name,
+                              "the driver cannot tell whether the work has passed: %s (%d); ask "
+                              "again",
+                              name, code);
+}
+
+/* Some drivers' wait returns before an event that hangs on a user event has passed, and one that is short
+ * of something may fail: then it is looked at again, at growing distances. */
+cl_int accel__opencl_await(const accel__opencl_api *api, cl_event event, cl_int *out_state)
+{
+    enum { PAUSE_LEAST_NS = 20000, PAUSE_MOST_NS = 1000000, FAILURES_MAX = 100 };
     struct timespec pause = {.tv_nsec = PAUSE_LEAST_NS};
-    for (;;) {
-        const cl_int code = api->clWaitForEvents(1, &event);
-        const cl_int state = accel__opencl_state(api, event);
-        if (state <= CL_COMPLETE)
-            return state;
-        if (code != CL_SUCCESS)
+    for (unsigned failures = 0;;) {
+        const cl_int waited = api->clWaitForEvents(1, &event);
+        const cl_int asked = accel__opencl_state(api, event, out_state);
+        if (asked == CL_SUCCESS && *out_state <= CL_COMPLETE)
+            return CL_SUCCESS;
+        const cl_int code = asked != CL_SUCCESS ? asked : waited;
+        failures += code != CL_SUCCESS;
+        if (failures == FAILURES_MAX)
             return code;
         nanosleep(&pause, NULL);
         pause.tv_nsec = pause.tv_nsec < PAUSE_MOST_NS / 2 ? pause.tv_nsec * 2 : PAUSE_MOST_NS;
@@ -152,12 +165,15 @@ void accel__opencl_stream_destroy(accel_native_stream *native)
 {
     accel__opencl_stream *stream = (accel__opencl_stream *)native;
     const accel__opencl_api *api = stream->device->api;
-    if (stream->last == NULL || accel__opencl_state(api, stream->last) <= CL_COMPLETE ||
+    cl_event last = stream->last;
+    if (last == NULL || accel__opencl_is_over(api, last) ||
         accel__opencl_worker_ready() != ACCEL_OK) {
+        if (last != NULL)
+            api->clReleaseEvent(last);
         release(stream);
         return;
     }
-    accel__opencl_worker_after(api, stream->last, &((whole_stream *)stream)->end.job);
+    accel__opencl_worker_after(api, last, &((whole_stream *)stream)->end.job);
 }
 
 /* ---- questions and waits ---- */
@@ -165,31 +181,37 @@ void accel__opencl_stream_destroy(accel_native_stream *native)
 accel_status accel__opencl_stream_query(accel_native_stream *native, bool *out_done)
 {
     accel__opencl_stream *stream = (accel__opencl_stream *)native;
+    static const char function[] = "accel_stream_query";
+    cl_int state = CL_COMPLETE;
     accel__mutex_lock(&stream->mutex);
-    const cl_int state = stream->last != NULL
-                             ? accel__opencl_state(stream->device->api, stream->last)
-                             : CL_COMPLETE;
+    const cl_int code = stream->last != NULL
+                            ? accel__opencl_state(stream->device->api, stream->last, &state)
+                            : CL_SUCCESS;
     accel__mutex_unlock(&stream->mutex);
-    *out_done = state <= CL_COMPLETE;
+    *out_done = code == CL_SUCCESS && state <= CL_COMPLETE;
+    if (code != CL_SUCCESS)
+        return accel__opencl_fail_question(code, function);
     if (state < CL_COMPLETE || stream->failure != CL_SUCCESS)
-        return accel__error_met_by(accel__opencl_stream_failure(stream, state),
-                                   "accel_stream_query");
+        return accel__error_met_by(fail_stream(stream, state), function);
     return ACCEL_OK;
 }
 
 accel_status accel__opencl_stream_synchronize(accel_native_stream *native)
 {
     accel__opencl_stream *stream = (accel__opencl_stream *)native;
+    static const char function[] = "accel_stream_synchronize";
     const accel__opencl_api *api = stream->device->api;
-    cl_event last = retain_last(stream);
+    cl_event last = NULL;
     cl_int state = CL_COMPLETE;
+    cl_int code = retain_last(stream, &last);
     if (last != NULL) {
-        state = accel__opencl_await(api, last);
+        code = accel__opencl_await(api, last, &state);
         api->clReleaseEvent(last);
     }
+    if (code != CL_SUCCESS)
+        return accel__opencl_fail_question(code, function);
     if (state < CL_COMPLETE || stream->failure != CL_SUCCESS)
-        return accel__error_met_by(accel__opencl_stream_failure(stream, state),
-                                   "accel_stream_synchronize");
+        return accel__error_met_by(fail_stream(stream, state), function);
     return ACCEL_OK;
 }
 

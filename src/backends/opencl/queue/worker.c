@@ -61,10 +61,12 @@ static accel__opencl_job *take(void)
 static void run(accel__opencl_job *job)
 {
     cl_int code = job->code;
-    if (job->event != NULL) {
-        code = accel__opencl_await(job->api, job->event);
-        job->api->clReleaseEvent(job->event);
+    if (!job->is_over) {
+        const cl_int asked = accel__opencl_await(job->api, job->event, &code);
+        code = asked != CL_SUCCESS ? asked : code; /* a driver without answers is one that failed */
     }
+    if (job->event != NULL)
+        job->api->clReleaseEvent(job->event);
     job->run(job, code < 0 ? code : CL_COMPLETE);
 }
 
@@ -120,22 +122,22 @@ static void on_passed(cl_event event, cl_int code, void *user)
     accel__opencl_job *job = user;
     (void)event;
     job->code = code;
+    job->is_over = true;
     post(job);
 }
 
 void accel__opencl_worker_after(const accel__opencl_api *api, cl_event event,
                                 accel__opencl_job *job)
 {
+    cl_int state = CL_COMPLETE;
+    const cl_int asked = event != NULL ? accel__opencl_state(api, event, &state) : CL_SUCCESS;
     job->api = api;
-    job->event = NULL;
-    job->code = event != NULL ? accel__opencl_state(api, event) : CL_COMPLETE;
-    if (job->code <= CL_COMPLETE) /* some drivers call nobody back for what has passed already */
+    job->event = event;
+    job->code = state;
+    job->is_over = asked == CL_SUCCESS && state <= CL_COMPLETE;
+    /* Some drivers call nobody back for what has passed already. */
+    if (job->is_over || api->clSetEventCallback(event, CL_COMPLETE, on_passed, job) != CL_SUCCESS)
         post(job);
-    else if (api->clSetEventCallback(event, CL_COMPLETE, on_passed, job) != CL_SUCCESS) {
-        api->clRetainEvent(event);
-        job->event = event;
-        post(job);
-    }
 }
 
 void accel__opencl_worker_stop(void)

@@ -13,15 +13,16 @@ typedef struct accel__opencl_job {
     /* `code` is CL_COMPLETE, or the failure of what was waited for. */
     void (*run)(struct accel__opencl_job *job, cl_int code);
     const accel__opencl_api *api;
-    cl_event event; /* to be waited for by the worker itself; NULL: it has passed */
+    cl_event event; /* that it runs behind; NULL: none */
+    bool is_over;   /* the event has passed or failed, with `code`; else the worker waits for it */
     cl_int code;
 } accel__opencl_job;
 
 /* Makes sure of a thread. To be called before anything is queued that only a job will complete. */
 accel_status accel__opencl_worker_ready(void);
 
-/* Runs the job on a worker once `event` has passed or failed; NULL: soon. The event is retained where that is
- * needed. Needs a worker; never fails. */
+/* Runs the job on a worker once `event` has passed or failed; NULL: soon. Takes the reference to the event
+ * over. Needs a worker; never fails. */
 void accel__opencl_worker_after(const accel__opencl_api *api, cl_event event,
                                 accel__opencl_job *job);
 
