@@ -63,7 +63,8 @@ accel_status accel__lane_of(accel__heap *heap, accel_stream *stream, accel__lane
     accel__lane *made = accel__allocate(sizeof *made); /* before the lock: it is large */
     accel__heap_lock(heap);
     accel__lane *lane = find(heap, stream); /* another thread was first */
-    if (lane == NULL) {
+    const bool is_closed = heap->is_closed;
+    if (lane == NULL && !is_closed) {
         lane = find_retired(heap);
         const bool is_new = lane == NULL && made != NULL;
         if (is_new) {
@@ -80,10 +81,13 @@ accel_status accel__lane_of(accel__heap *heap, accel_stream *stream, accel__lane
     accel__heap_unlock(heap);
     accel__deallocate(made);
     *out_lane = lane;
-    return lane != NULL ? ACCEL_OK
-                        : accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY,
-                                      heap->device->backend->table.name, "accel_memory_alloc",
-                                      "no host memory to keep account of a stream's memory");
+    if (lane != NULL)
+        return ACCEL_OK;
+    return is_closed ? accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, heap->device->backend->table.name,
+                                   "accel_memory_alloc", "the pool was released meanwhile")
+                     : accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY,
+                                   heap->device->backend->table.name, "accel_memory_alloc",
+                                   "no host memory to keep account of a stream's memory");
 }
 
 /* ---- what a stream has passed ---- */

@@ -104,6 +104,7 @@ struct accel__heap {
      * before those of the address map, the statistics and the block store. */
     accel__spin spin;
     _Atomic(accel__lane *) lanes; /* walked without the lock; made under it */
+    bool is_closed;               /* it ends, or has ended: no lane is opened any more */
     accel__heap_kind kinds[2];
     accel__block_store blocks;
     struct accel__statistics *statistics; /* of the device: there are some before there is a heap */
