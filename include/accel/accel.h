@@ -5,8 +5,21 @@
  *
  * Results    A function that can fail returns accel_status; values go to out_ parameters, which are
  *            cleared on entry: after a failure they are zero or NULL, unless its header says else.
+ * Names      accel_<noun>_<verb>; what mirrors a function of torch.accelerator has its name behind the
+ *            prefix (accel_set_stream; docs/torch-page.md has them all). Inputs come first, out_
+ *            parameters last. A `size` is bytes, a `count` is things.
  * Errors     After a failure accel_last_error() says what failed, why, and what to do. No call
- *            prints, aborts or exits. Bad arguments are found before anything is changed.
+ *            prints, aborts or exits. Bad arguments are found before anything is changed. Every
+ *            function may give INVALID_ARGUMENT (NULL where something is needed, a number outside of
+ *            its enum, a struct_size that was not set) and, where it needs memory of its own,
+ *            OUT_OF_HOST_MEMORY. Three families of errors are named as one:
+ *              those of the device    NOT_FOUND (no such backend), OUT_OF_RANGE (no such index),
+ *                                     UNAVAILABLE (no device, or ACCEL_BACKEND names what cannot be
+ *                                     used), CANNOT_TELL;
+ *              those of a start       those of the device, START_FAILED, FORKED, IN_CALLBACK, what a
+ *                                     deferred call returned, and what the driver says (DEVICE_FAILED,
+ *                                     OUT_OF_MEMORY, SYSTEM, …);
+ *              the stream's failure   what sticks to a stream: the status of the work that failed.
  * Classes    Each function is one of:
  *              question  starts no driver and no thread, opens no device file, and leaves a later
  *                        fork() harmless;
@@ -20,21 +33,28 @@
  *            a quiet no-op. The cpu backend works in both: in the child inherited streams are empty,
  *            inherited memory is as it was at the fork, and an event that was pending at the fork
  *            reports ACCEL_ERROR_FORKED.
- * Threads    Devices and backends are values. Streams, events, modules and kernels are safe to use
- *            from any number of threads. Options belong to one thread. "Current" is per thread.
+ * Threads    Devices and backends are values. Streams, events, modules, kernels, graphs, generators
+ *            and pools are safe to use from any number of threads. Options and scopes belong to one
+ *            thread. "Current" is per thread.
  * Ownership  create / retain / release are counted; get and current lend; alloc / free is memory;
  *            begin / end is a scope. Release of NULL is a no-op. Strings passed in are copied, and
  *            are UTF-8; strings handed out live as long as their object, unless a buffer was given.
  * Structs    Options and out structs begin with struct_size, set it to sizeof. Options: NULL and zero
  *            mean default, and a longer struct than this library knows is accepted where its unknown
  *            tail is zero. Out structs are written up to the caller's size.
- * Units      Sizes are size_t bytes, times uint64_t nanoseconds (…_ns); only
- *            accel_event_elapsed_time gives milliseconds, as a double.
+ * Buffers    (buffer, capacity, out_needed): *out_needed (may be NULL) gets what the answer takes,
+ *            after OUT_OF_RANGE too: it does not fit then, and nothing of it is written. With capacity
+ *            0 only that is asked, which is OK; the buffer may be NULL.
+ * Units      Sizes are size_t bytes. Times are integers whose names end in the unit (…_ns, …_ms); only
+ *            accel_event_elapsed_time gives milliseconds as a double.
  * Device     ACCEL_DEVICE_CURRENT stands for the thread's current device, {backend,
  *            ACCEL_INDEX_NONE} for the current one of that backend. A negative index is an error,
  *            except for accel_set_device_index, where it does nothing.
  * Handles    Using a released handle is undefined in release builds; debug builds find it
- *            (ACCEL_ERROR_INVALID_ARGUMENT).
+ *            (ACCEL_ERROR_INVALID_ARGUMENT). Pools are found in all builds.
+ *
+ * This header has them all but <accel/cpu.h> (C functions as kernels), <accel/philox.h> (random numbers in
+ * kernels) and <accel/backend.h> (for who writes a backend). docs/settings.md has the variables.
  */
 #ifndef ACCEL_ACCEL_H
 #define ACCEL_ACCEL_H

@@ -10,7 +10,7 @@
 #ifndef ACCEL_ALLOCATOR_H
 #define ACCEL_ALLOCATOR_H
 
-#include <accel/device.h>
+#include <accel/memory_pool.h>
 
 ACCEL_BEGIN_DECLS
 
@@ -27,27 +27,27 @@ ACCEL_API accel_status accel_empty_cache(void);
  * per_process_memory_fraction. It bounds what accel reserves for device memory: a driver's own needs, pinned
  * memory and other libraries are outside. What is reserved already stays; new memory is had only within the
  * limit, after cached memory was given back.
- * Errors: INVALID_ARGUMENT (below 0, above 1, no number), NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL, UNAVAILABLE,
+ * Errors: INVALID_ARGUMENT (below 0, above 1, no number), those of the device,
  * OUT_OF_HOST_MEMORY. Any thread; fork: a child inherits it. */
 ACCEL_API accel_status accel_allocator_set_memory_fraction(accel_device device, double fraction);
 
 /* accel_allocator_set_memory_limit (question): the same in bytes; 0: no limit. It is in place of the setting
  * memory_limit_mb. With several limits the least holds.
- * Errors: NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL, UNAVAILABLE, OUT_OF_HOST_MEMORY. Any thread; fork: a child
+ * Errors: those of the device, OUT_OF_HOST_MEMORY. Any thread; fork: a child
  * inherits it. */
-ACCEL_API accel_status accel_allocator_set_memory_limit(accel_device device, size_t bytes);
+ACCEL_API accel_status accel_allocator_set_memory_limit(accel_device device, size_t size);
 
 /* accel_allocator_get_memory_limit (question; a use of the device where a fraction is set and the device is
  * not in use yet, but on cpu): what holds now, in bytes; 0: no limit.
- * Errors: INVALID_ARGUMENT (NULL), NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL, UNAVAILABLE, OUT_OF_HOST_MEMORY, those
+ * Errors: INVALID_ARGUMENT (NULL), those of the device, OUT_OF_HOST_MEMORY, those
  * of a start. Any thread. */
-ACCEL_API accel_status accel_allocator_get_memory_limit(accel_device device, size_t *out_bytes);
+ACCEL_API accel_status accel_allocator_get_memory_limit(accel_device device, size_t *out_size);
 
 /* ---- out of memory ---- */
 
 /* One pool of memory of the device in a report. */
 typedef struct accel_out_of_memory_pool {
-    uint64_t id[2];      /* 0, 0: the device's default */
+    accel_memory_pool_id id;
     size_t reserved;     /* bytes from the driver */
     size_t cached;       /* bytes of those that no allocation uses */
     size_t largest_hole; /* bytes of the largest free piece */

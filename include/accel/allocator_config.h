@@ -25,10 +25,9 @@ ACCEL_API accel_status accel_allocator_set_config(const char *text);
  * Errors: INVALID_ARGUMENT. */
 ACCEL_API accel_status accel_allocator_check_config(const char *text);
 
-/* accel_allocator_get_config (question): the text in force, as it was given; "" for none. Writes at most
- * `capacity` bytes with the final NUL and says in out_needed (may be NULL) how many it takes with it.
- * `buffer` may be NULL where capacity is 0. Errors: OUT_OF_RANGE where it does not fit (the buffer then
- * holds the beginning), INVALID_ARGUMENT for a wrong text in the variable. */
+/* accel_allocator_get_config (question): the text in force, as it was given; "" for none. The size has
+ * the final NUL in it. Errors: OUT_OF_RANGE (a small buffer), INVALID_ARGUMENT for a wrong text in the
+ * variable. */
 ACCEL_API accel_status accel_allocator_get_config(char *buffer, size_t capacity,
                                                   size_t *out_needed);
 

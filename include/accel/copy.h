@@ -14,6 +14,9 @@
  * Between two devices of one backend that can reach each other the copy is direct. Elsewhere it goes
  * through host memory in pieces, and the call returns only when it is done (the streams' order holds
  * all the same): do not make such a copy wait for something that only the calling thread would do.
+ *
+ * On a stream that captures a copy or fill becomes a node of the graph. Any thread may call any of these
+ * functions.
  */
 #ifndef ACCEL_COPY_H
 #define ACCEL_COPY_H
@@ -23,8 +26,7 @@
 ACCEL_BEGIN_DECLS
 
 /* accel_copy (use): `size` bytes. Errors: INVALID_ARGUMENT (NULL with a size, overlap), OUT_OF_RANGE,
- * MISMATCH (stream of a third device), IN_CALLBACK, OUT_OF_HOST_MEMORY, FORKED, the stream's failure.
- * Any thread. */
+ * MISMATCH (stream of a third device), CAPTURE, OUT_OF_HOST_MEMORY, those of a start, the stream's failure. */
 ACCEL_API accel_status accel_copy(void *destination, const void *source, size_t size,
                                   accel_stream *stream);
 

@@ -41,7 +41,8 @@ typedef struct accel_device {
 ACCEL_API uint32_t accel_backend_count(void);
 
 /* accel_backend_name (question): "cpu"; NULL for a number that is no backend. Static string.
- * ACCEL_BACKEND_CURRENT gives the current accelerator's name, NULL where there is none. */
+ * ACCEL_BACKEND_CURRENT gives the current accelerator's name, NULL where there is none or that cannot be
+ * told (the record then says why). */
 ACCEL_API const char *accel_backend_name(accel_backend backend);
 
 /* accel_backend_find (question): the number of the backend of that exact name.
@@ -78,17 +79,18 @@ ACCEL_API accel_status accel_current_accelerator(bool check_available, accel_dev
 
 /* accel_set_current_accelerator (question): makes `backend` the calling thread's current accelerator;
  * ACCEL_BACKEND_NONE goes back to the process default. Starts nothing, and does not ask whether there
- * is a device. Errors: NOT_FOUND. */
+ * is a device; ACCEL_BACKEND_CURRENT changes nothing. Errors: NOT_FOUND. */
 ACCEL_API accel_status accel_set_current_accelerator(accel_backend backend);
 
 /* accel_set_device_index (question): makes `device` the calling thread's current device of its
  * backend, and that backend the thread's current accelerator. A negative index is a no-op and OK,
- * whatever the backend. Starts nothing. Errors: INVALID_ARGUMENT (no index), NOT_FOUND (backend),
- * OUT_OF_RANGE (no such device), CANNOT_TELL. Any thread; fork: harmless, kept by the child's thread. */
+ * whatever the backend. Starts nothing. Errors: INVALID_ARGUMENT (no index: a backend alone is chosen with
+ * accel_set_current_accelerator), those of the device. Fork: harmless, kept by the child's thread. */
 ACCEL_API accel_status accel_set_device_index(accel_device device);
 
 /* accel_current_device_index (question): the calling thread's current index on `backend`; 0 on a
- * thread that set none. Errors: INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE (no accelerator at all). */
+ * thread that set none. Errors: INVALID_ARGUMENT, NOT_FOUND; UNAVAILABLE (no accelerator at all) and
+ * CANNOT_TELL for ACCEL_BACKEND_CURRENT. */
 ACCEL_API accel_status accel_current_device_index(accel_backend backend, int32_t *out_index);
 
 /* Deprecated spellings of the two above (questions), as in torch. Errors as above. */
@@ -98,15 +100,17 @@ ACCEL_API accel_status accel_current_device_idx(accel_backend backend, int32_t *
     ACCEL_DEPRECATED("use accel_current_device_index");
 
 /* accel_exchange_device (question): accel_set_device_index, and the backend's previous current device
- * in *out_previous. A negative index is an error here (OUT_OF_RANGE). */
+ * in *out_previous. A negative index is an error here (OUT_OF_RANGE). Errors: those of
+ * accel_set_device_index. */
 ACCEL_API accel_status accel_exchange_device(accel_device device, accel_device *out_previous);
 
 /* accel_maybe_exchange_device (question): as accel_exchange_device, but never fails for want of a
  * device: a device that does not exist changes nothing. *out_previous is the index before the call.
- * Made for putting back what an exchange returned. Errors: INVALID_ARGUMENT, NOT_FOUND. */
+ * Made for putting back what an exchange returned. Errors: INVALID_ARGUMENT, NOT_FOUND; UNAVAILABLE and
+ * CANNOT_TELL for ACCEL_BACKEND_CURRENT. */
 ACCEL_API accel_status accel_maybe_exchange_device(accel_device device, accel_device *out_previous);
 
-/* A scope for C: what was current when it began is current again after its end. */
+/* A scope for C: what was current when it began is current again after its end. Its members are accel's. */
 typedef struct accel_device_scope {
     accel_device previous;
     accel_backend previous_accelerator; /* what the thread had set itself, or NONE */
@@ -128,8 +132,9 @@ ACCEL_API void accel_device_index_end(accel_device_scope *scope);
 ACCEL_API accel_status accel_device_parse(const char *text, accel_device *out_device);
 
 /* accel_device_format (question): writes "cuda:0" or "cuda". ACCEL_DEVICE_CURRENT is resolved.
- * *out_needed (may be NULL) is the size with its NUL. Errors: INVALID_ARGUMENT, NOT_FOUND,
- * OUT_OF_RANGE where `capacity` is too small (nothing is written then). */
+ * The size has its NUL in it; ACCEL_DEVICE_NAME_MAX is always enough. The device need not exist.
+ * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE (a negative index, a small buffer); UNAVAILABLE and
+ * CANNOT_TELL for the current device. */
 ACCEL_API accel_status accel_device_format(accel_device device, char *buffer, size_t capacity,
                                            size_t *out_needed);
 
@@ -154,7 +159,8 @@ typedef struct accel_device_info {
     uint64_t total_memory; /* bytes */
 } accel_device_info;
 
-/* accel_device_describe (question). Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL. */
+/* accel_device_describe (question): never starts the device. Errors: INVALID_ARGUMENT, those of the device,
+ * OUT_OF_HOST_MEMORY. */
 ACCEL_API accel_status accel_device_describe(accel_device device, accel_device_info *out_info);
 
 /* What a device can do. A limit of 0 means none of that. */
@@ -188,20 +194,22 @@ typedef struct accel_device_capability {
     bool survives_fork;      /* usable in a child of a process that has used it */
 } accel_device_capability;
 
-/* accel_get_device_capability (question): never starts the device. Errors: INVALID_ARGUMENT,
- * NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL. */
+/* accel_get_device_capability (question): never starts the device. Errors: INVALID_ARGUMENT, those of the
+ * device, OUT_OF_HOST_MEMORY. */
 ACCEL_API accel_status accel_get_device_capability(accel_device device,
                                                    accel_device_capability *out_capability);
 
 /* accel_get_memory_info (question on cpu, else a use): bytes free to all processes, and in all.
- * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, and those of a start. */
+ * Errors: INVALID_ARGUMENT (NULL: both are wanted), those of the device, SYSTEM (/proc cannot be read); where
+ * it is a use, those of a start. */
 ACCEL_API accel_status accel_get_memory_info(accel_device device, size_t *out_free,
                                              size_t *out_total);
 
 /* accel_synchronize (question): waits until every stream of the device has passed what was queued
  * before the call. Never starts a runtime: OK at once on a device that is not in use. The current
- * device stays. Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, UNAVAILABLE, CANNOT_TELL,
- * IN_CALLBACK, FORKED, and the first failure that sticks to one of the streams. */
+ * device stays. Errors: those of the device, IN_CALLBACK, CAPTURE (a capture that forbids it: graph.h), FORKED,
+ * CANNOT_TELL (the driver could not be asked: wait again), and the first failure that sticks to one of the
+ * streams: the others are waited for all the same. */
 ACCEL_API accel_status accel_synchronize(accel_device device);
 
 ACCEL_END_DECLS

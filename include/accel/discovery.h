@@ -84,12 +84,13 @@ typedef struct accel_backend_report {
 } accel_backend_report;
 
 /* accel_backend_get_report (question): asks as accel_device_count does, and says why.
- * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_HOST_MEMORY. CANNOT_TELL is no error here. */
+ * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_HOST_MEMORY; UNAVAILABLE and CANNOT_TELL for
+ * ACCEL_BACKEND_CURRENT alone: that a backend cannot tell is no error here. */
 ACCEL_API accel_status accel_backend_get_report(accel_backend backend,
                                                 accel_backend_report *out_report);
 
-/* accel_backend_get_driver_report (question): the i-th driver. Errors: INVALID_ARGUMENT, NOT_FOUND,
- * OUT_OF_RANGE. */
+/* accel_backend_get_driver_report (question): the driver of number `index`, from 0 to driver_count - 1.
+ * Errors: those of accel_backend_get_report, OUT_OF_RANGE. */
 ACCEL_API accel_status accel_backend_get_driver_report(accel_backend backend, uint32_t index,
                                                        accel_driver_report *out_report);
 

@@ -3,7 +3,10 @@
  *
  * An event is bound to a backend at its creation and to a device at its first record (or at its
  * creation, where the device has an index). Recording again replaces the mark: who waited for the old
- * one still waits for the old one. Events are locked inside: any thread.
+ * one still waits for the old one. Events are locked inside: any thread may call any of these functions.
+ *
+ * An event that was recorded last in an open capture (graph.h) stands for a place in the graph: asking or
+ * waiting for it fails with ACCEL_ERROR_CAPTURE.
  */
 #ifndef ACCEL_EVENT_H
 #define ACCEL_EVENT_H
@@ -18,7 +21,7 @@ typedef struct accel_event_options {
 } accel_event_options;
 
 /* accel_event_create (question): touches no driver: the native event is made at the first record.
- * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, OUT_OF_HOST_MEMORY; UNSUPPORTED for timing
+ * Errors: INVALID_ARGUMENT, those of the device, OUT_OF_HOST_MEMORY; UNSUPPORTED for timing
  * where the backend or, if `device` has an index, the device has none. Without an index it is the first
  * record that finds out. */
 ACCEL_API accel_status accel_event_create(accel_device device, const accel_event_options *options,
@@ -28,14 +31,15 @@ ACCEL_API accel_status accel_event_create(accel_device device, const accel_event
 ACCEL_API void accel_event_retain(accel_event *event);
 ACCEL_API void accel_event_release(accel_event *event);
 
-/* accel_event_record (use): puts the mark behind all that is queued on `stream` now.
- * Errors: INVALID_ARGUMENT; MISMATCH (a stream of another backend or, once bound, of another device:
- * the event keeps its old mark); IN_CALLBACK; FORKED; the stream's failure. */
+/* accel_event_record (use): puts the mark behind all that is queued on `stream` now (NULL: the current
+ * stream of the event's device). Errors: INVALID_ARGUMENT; MISMATCH (a stream of another backend or, once
+ * bound, of another device); UNSUPPORTED (timing, which the device has not); CAPTURE; OUT_OF_HOST_MEMORY;
+ * those of a start; the stream's failure. The event keeps its old mark then. */
 ACCEL_API accel_status accel_event_record(accel_event *event, accel_stream *stream);
 
-/* accel_event_query (question): whether the mark has passed. Never blocks; true for an event that was
- * never recorded. Errors: FORKED for a mark that was pending when the process forked; CANNOT_TELL where the
- * driver could not be asked (ask again); the failure of the stream it was recorded on. */
+/* accel_event_query (question): whether the mark has passed. Never blocks; true for an event that was never
+ * recorded. Errors: CAPTURE; FORKED for a mark that was pending when the process forked; CANNOT_TELL where
+ * the driver could not be asked (ask again); the failure of the stream it was recorded on. */
 ACCEL_API accel_status accel_event_query(accel_event *event, bool *out_done);
 
 /* accel_event_synchronize (question): waits until the mark has passed; OK at once for an event that
@@ -54,7 +58,8 @@ ACCEL_API accel_status accel_event_elapsed_time(accel_event *start, accel_event 
 ACCEL_API accel_status accel_event_get_device(const accel_event *event, accel_device *out_device);
 
 /* accel_event_get_native_handle (use): the backend's own event, lent until the next record.
- * Errors: UNSUPPORTED; INVALID_STATE before the first record. */
+ * Errors: INVALID_ARGUMENT; UNSUPPORTED where the backend has none; INVALID_STATE before the first record;
+ * FORKED. */
 ACCEL_API accel_status accel_event_get_native_handle(accel_event *event, void **out_handle);
 
 ACCEL_END_DECLS

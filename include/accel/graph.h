@@ -103,8 +103,7 @@ typedef struct accel_graph_options {
 /* ---- life ---- */
 
 /* accel_graph_create (question): an empty graph for `device` with one reference. Touches no driver.
- * Errors: INVALID_ARGUMENT, MISMATCH (a pool of another device), NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL,
- * UNAVAILABLE, OUT_OF_HOST_MEMORY. */
+ * Errors: INVALID_ARGUMENT, MISMATCH (a pool of another device), those of the device, OUT_OF_HOST_MEMORY. */
 ACCEL_API accel_status accel_graph_create(accel_device device, const accel_graph_options *options,
                                           accel_graph **out_graph);
 
@@ -121,9 +120,10 @@ ACCEL_API accel_status accel_graph_reset(accel_graph *graph);
 /* ---- capture ---- */
 
 /* accel_graph_capture_begin (use): starts a capture on `stream` (NULL: the current stream of the graph's
- * device). Errors: INVALID_ARGUMENT (mode), INVALID_STATE (the graph has nodes: reset it first; it is
- * capturing; the stream is a default one, or is captured already), MISMATCH (stream of another device),
- * IN_CALLBACK, OUT_OF_HOST_MEMORY, FORKED, the stream's failure. Nothing has changed then. */
+ * device). It does not make it the current one: a call with stream NULL goes where it always did, and runs at
+ * once. (accel_graph_scope_begin does.) Errors: INVALID_ARGUMENT (mode), INVALID_STATE (the graph has nodes:
+ * reset it first; it is capturing; the stream is a default one, or is captured already), MISMATCH (stream of
+ * another device), IN_CALLBACK, OUT_OF_HOST_MEMORY, FORKED, the stream's failure. Nothing has changed then. */
 ACCEL_API accel_status accel_graph_capture_begin(accel_graph *graph, accel_stream *stream,
                                                  accel_capture_mode mode);
 
@@ -174,7 +174,9 @@ ACCEL_API accel_status accel_graph_instantiate(accel_graph *graph);
  * IN_CALLBACK, FORKED, OUT_OF_RANGE (a generator's offset would not stay below 2^64; as a child, beyond the
  * limits of a graph), SYSTEM (a generator's seed cannot be drawn), those of accel_graph_instantiate,
  * CAPTURE (it waits for an event that was recorded last in an open capture, which is invalid then),
- * OUT_OF_HOST_MEMORY, the stream's failure. */
+ * OUT_OF_HOST_MEMORY, the stream's failure. Where the driver refuses one of the graph's operations, those
+ * before it stay queued (random numbers of those behind it are given back); after every other error nothing
+ * is. */
 ACCEL_API accel_status accel_graph_replay(accel_graph *graph, accel_stream *stream);
 
 /* accel_graph_pool (question): lends the graph's memory pool, to share it with another graph. Errors:
@@ -184,14 +186,14 @@ ACCEL_API accel_status accel_graph_pool(accel_graph *graph, accel_memory_pool **
 
 /* ---- building node by node ---- */
 
-/* accel_graph_add_… (question, but for the device, which must be in use where the node names a kernel):
- * each adds one node, which runs after the `dependency_count` nodes in `dependencies` (NULL with 0), and
- * lends its number. To captured graphs nodes can be added, too. The rest of the arguments, and their
- * errors, are those of the call that the node stands for (accel_kernel_launch, accel_copy, …); further
- * errors: INVALID_STATE while it is capturing, OUT_OF_RANGE for a dependency that is none of the graph's
- * nodes, and beyond the limits of a graph, MISMATCH for something of another device, IN_CALLBACK, OUT_OF_HOST_MEMORY. After a failure the
- * graph is as before, and *out_node UINT32_MAX. `out_node` may be NULL, and
- * one of the dependencies. */
+/* accel_graph_add_… (question, but for the device, which must be in use where the node names a kernel): each
+ * adds one node, which runs after the `dependency_count` nodes in `dependencies` (NULL with 0), and lends its
+ * number. To captured graphs nodes can be added, too. The rest of the arguments, and their errors, are those
+ * of the call that the node stands for (accel_kernel_launch, accel_copy, …); further errors: INVALID_STATE
+ * while it is capturing, OUT_OF_RANGE for a dependency that is none of the graph's nodes, and beyond the
+ * limits of a graph, MISMATCH for something of another device, IN_CALLBACK, OUT_OF_HOST_MEMORY. After a
+ * failure the graph is as before, and *out_node UINT32_MAX. `out_node` may be NULL, and one of the
+ * dependencies. */
 ACCEL_API accel_status accel_graph_add_empty(accel_graph *graph,
                                              const accel_graph_node *dependencies,
                                              uint32_t dependency_count, accel_graph_node *out_node);
@@ -283,7 +285,8 @@ ACCEL_API accel_status accel_graph_get_node_count(accel_graph *graph, uint32_t *
 /* OUT_OF_RANGE: no such node. INVALID_STATE while it is capturing; so the next one, too. */
 ACCEL_API accel_status accel_graph_get_node_info(accel_graph *graph, accel_graph_node node,
                                                  accel_graph_node_info *out_info);
-/* Writes at most `capacity` of the node's dependencies; *out_needed (may be NULL) is how many it has. */
+/* The node's dependencies. OUT_OF_RANGE: no such node, or more
+ * dependencies than `capacity`. */
 ACCEL_API accel_status accel_graph_get_dependencies(accel_graph *graph, accel_graph_node node,
                                                     accel_graph_node *out_dependencies,
                                                     uint32_t capacity, uint32_t *out_needed);

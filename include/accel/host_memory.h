@@ -41,8 +41,7 @@ typedef struct accel_host_memory_statistics {
 } accel_host_memory_statistics;
 
 /* accel_host_memory_stats (question): zero before anything was allocated, in a forked child, and for the
- * current device where there is no accelerator. Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE,
- * CANNOT_TELL, UNAVAILABLE. Any thread. */
+ * current device where there is no accelerator. Errors: INVALID_ARGUMENT, those of the device. Any thread. */
 ACCEL_API accel_status accel_host_memory_stats(accel_device device,
                                                accel_host_memory_statistics *out_statistics);
 

@@ -62,9 +62,8 @@ typedef struct accel_module_options {
  * On success *out_module is a module with every kernel of the source. On ACCEL_ERROR_BUILD_FAILED
  * and ACCEL_ERROR_NO_COMPILER *out_module is a module without kernels that holds the build log, and
  * must be released; on any other failure it is NULL. Compiled kernels are cached on disk
- * (docs/kernel-language.md says where). Errors: INVALID_ARGUMENT, OUT_OF_RANGE (device),
- * BUILD_FAILED, NO_COMPILER, OUT_OF_HOST_MEMORY, FORKED, UNAVAILABLE, IO.
- * Any thread; fork: a use, see accel.h. */
+ * (docs/kernel-language.md says where). A source without a kernel is OK, and a module without kernels.
+ * Errors: INVALID_ARGUMENT, BUILD_FAILED, NO_COMPILER, OUT_OF_HOST_MEMORY, IO, those of a start. */
 ACCEL_API accel_status accel_module_create_from_source(accel_device device, const char *source,
                                                        size_t size,
                                                        const accel_module_options *options,
@@ -83,7 +82,8 @@ ACCEL_API void accel_module_free_native(void *object); /* NULL is allowed */
 
 /* accel_module_create_from_native (use): a module from a native object (copied).
  * Loading runs code of the object: only pass what you trust. Errors: INVALID_ARGUMENT for what is
- * no object for this device (truncated, another machine, another ABI), and as above. */
+ * no object for this device (truncated, another machine, another ABI), UNSUPPORTED, OUT_OF_HOST_MEMORY,
+ * those of a start. */
 ACCEL_API accel_status accel_module_create_from_native(accel_device device, const void *object,
                                                        size_t size, accel_module **out_module);
 
@@ -157,11 +157,13 @@ typedef struct accel_launch_shape {
 } accel_launch_shape;
 
 /* accel_kernel_launch (use): queues the kernel on `stream` (NULL: the current stream of the kernel's
- * device) and returns. Arguments are copied by the call. A pointer argument may be NULL.
+ * device) and returns. Arguments are copied by the call. A pointer argument may be NULL. Count, kinds and
+ * sizes are compared with the signature; not types (an int for a float goes through), nor where pointers
+ * point: memory of another device, or too little of it, is the kernel's fault when it runs.
  * Errors: INVALID_ARGUMENT (count, kind or size of an argument differs from the signature, a block
  * dimension is 0), OUT_OF_RANGE (a limit of the device: accel_device_capability), MISMATCH (stream
- * of another device), IN_CALLBACK, FORKED, and a failure that sticks to the stream.
- * A full queue blocks the caller. Any thread; fork: a use. */
+ * of another device), UNSUPPORTED (a kernel that the driver would get wrong), CAPTURE, those of a start, the
+ * stream's failure. A full queue blocks the caller. */
 ACCEL_API accel_status accel_kernel_launch(accel_kernel *kernel, accel_stream *stream,
                                            const accel_launch_shape *shape,
                                            const accel_kernel_arg *args, uint32_t arg_count);

@@ -13,12 +13,13 @@
 ACCEL_BEGIN_DECLS
 
 /* accel_is_initialized (question): whether the backend has started in this process. False in a child
- * that was forked after its parent had started it. Errors: INVALID_ARGUMENT, NOT_FOUND. */
+ * that was forked after its parent had started it. Errors: INVALID_ARGUMENT, NOT_FOUND; UNAVAILABLE and
+ * CANNOT_TELL for ACCEL_BACKEND_CURRENT. Any thread; fork: harmless. */
 ACCEL_API accel_status accel_is_initialized(accel_backend backend, bool *out_initialized);
 
-/* accel_initialize (use): starts the backend now. OK where it has started before. Errors: NOT_FOUND,
- * UNAVAILABLE (no device), START_FAILED, FORKED; the failure of a deferred call (the backend has
- * started then, the failing call is gone, the calls behind it stay queued for the next use). */
+/* accel_initialize (use): starts the backend now. OK where it has started before. Errors: those of a
+ * start. After the failure of a deferred call the backend has started, the failing call is gone, and the
+ * calls behind it stay queued for the next use. Any thread; fork: a use. */
 ACCEL_API accel_status accel_initialize(accel_backend backend);
 
 /* A deferred call. `device` is the device that was current on the calling thread, on that backend,
@@ -44,16 +45,17 @@ typedef struct accel_lazy_options {
  * may call accel, accel_lazy_call included (which then runs at once). Other threads that use the
  * backend wait meanwhile: a call must not wait for them, nor for the start of another backend whose
  * own deferred calls wait for this one. `options` may be NULL.
- * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_HOST_MEMORY, and what the call returns.
+ * Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_HOST_MEMORY, and what the call returns; UNAVAILABLE and
+ * CANNOT_TELL for ACCEL_BACKEND_CURRENT. `drop` is not called after a failure.
  * Any thread; fork: harmless, a child has the queue as it was. */
 ACCEL_API accel_status accel_lazy_call(accel_backend backend, accel_deferred_call call, void *user,
                                        const accel_lazy_options *options);
 
 /* accel_shutdown (question): optional. Waits for all streams of all backends that have started, and
  * gives back what can be had again: threads, caches, freed memory. Objects stay valid; the next use
- * takes again what it needs. Exit without it is clean. Errors: IN_CALLBACK, and the first failure that
- * sticks to a stream (the rest is shut down all the same). In a forked child it leaves backends alone
- * that did not survive. */
+ * takes again what it needs. Exit without it is clean. Errors: IN_CALLBACK; CAPTURE (a capture that
+ * forbids waits for whole devices on this thread), and the first failure that sticks to a stream: the rest
+ * is shut down all the same. Any thread. In a forked child it leaves backends alone that did not survive. */
 ACCEL_API accel_status accel_shutdown(void);
 
 ACCEL_END_DECLS

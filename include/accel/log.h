@@ -16,13 +16,15 @@ typedef enum accel_log_level {
 } accel_log_level;
 
 /* Called on any thread with no lock of accel held. `backend` is "" where none is concerned. Both
- * strings are lent for the call. The callback must not call accel (ACCEL_ERROR_IN_CALLBACK). */
+ * strings are lent for the call. It may be in the middle of a question, so it must not call accel;
+ * queueing, waiting and starting are refused there (IN_CALLBACK). */
 typedef void (*accel_log_callback)(accel_log_level level, const char *backend, const char *text,
                                    void *user);
 
 /* accel_log_set_callback (question): messages up to and including `level` go to `callback` from
  * now on; NULL silences. The callback may still be running on another thread when this returns.
- * Errors: INVALID_ARGUMENT for a level outside the enum. Any thread; fork: the child keeps it. */
+ * Errors: INVALID_ARGUMENT for a level outside the enum, OUT_OF_HOST_MEMORY; nothing has changed then. Any
+ * thread; fork: the child keeps it. */
 ACCEL_API accel_status accel_log_set_callback(accel_log_level level, accel_log_callback callback,
                                               void *user);
 

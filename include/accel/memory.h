@@ -55,8 +55,9 @@ ACCEL_API accel_status accel_memory_alloc(accel_stream *stream, size_t size,
 ACCEL_API accel_status accel_memory_free(void *pointer);
 
 /* accel_record_stream (use): tells that `stream` uses the memory, so that a free waits for it too. The
- * pointer may point into the allocation. No-op for the home stream and for NULL.
- * Errors: INVALID_ARGUMENT (no such allocation), OUT_OF_HOST_MEMORY. Any thread. */
+ * pointer may point into the allocation. No-op for the home stream and for NULL. `stream` NULL: the current
+ * stream of the current device. Errors: INVALID_ARGUMENT (no such allocation), OUT_OF_HOST_MEMORY, those of
+ * the device. Any thread. */
 ACCEL_API accel_status accel_record_stream(const void *pointer, accel_stream *stream);
 
 typedef struct accel_pointer_information {

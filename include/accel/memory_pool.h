@@ -60,8 +60,8 @@ typedef struct accel_memory_pool_id {
 } accel_memory_pool_id;
 
 /* accel_memory_pool_create (question): an empty pool on `device` with one reference. Touches no driver.
- * `options` may be NULL. Errors: INVALID_ARGUMENT (a source with one of alloc and free), NOT_FOUND,
- * OUT_OF_RANGE, CANNOT_TELL, UNAVAILABLE, OUT_OF_HOST_MEMORY. */
+ * `options` may be NULL. Errors: INVALID_ARGUMENT (a source with one of alloc and free), those of the device,
+ * OUT_OF_HOST_MEMORY. */
 ACCEL_API accel_status accel_memory_pool_create(accel_device device,
                                                 const accel_memory_pool_options *options,
                                                 accel_memory_pool **out_pool);
@@ -98,11 +98,11 @@ typedef struct accel_memory_pool_scope {
     struct accel_memory_pool_scope *outer;
 } accel_memory_pool_scope;
 
-/* accel_memory_pool_begin (question): Errors: INVALID_ARGUMENT (NULL, released); the scope is closed
+/* accel_memory_pool_scope_begin (question): Errors: INVALID_ARGUMENT (NULL, released); the scope is closed
  * then. */
-ACCEL_API accel_status accel_memory_pool_begin(accel_memory_pool *pool,
-                                               accel_memory_pool_scope *out_scope);
-ACCEL_API void accel_memory_pool_end(accel_memory_pool_scope *scope);
+ACCEL_API accel_status accel_memory_pool_scope_begin(accel_memory_pool *pool,
+                                                     accel_memory_pool_scope *out_scope);
+ACCEL_API void accel_memory_pool_scope_end(accel_memory_pool_scope *scope);
 
 /* ---- memory that others allocated ---- */
 
@@ -125,7 +125,7 @@ typedef struct accel_memory_wrap_options {
  * it is unknown, and `release` is called when nothing of accel uses it any more. The driver must know the
  * memory by itself: of the same context, or host memory for cpu. `options` may be NULL.
  * Errors: INVALID_ARGUMENT (NULL, size 0 or wrapping around, kind, overlap with memory that accel knows),
- * MISMATCH (stream of another device), NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL, UNAVAILABLE, OUT_OF_HOST_MEMORY.
+ * MISMATCH (stream of another device), those of the device, OUT_OF_HOST_MEMORY.
  * Any thread. Fork: a child knows inherited memory still; nothing is called when it frees that. */
 ACCEL_API accel_status accel_memory_wrap(accel_device device, void *pointer, size_t size,
                                          const accel_memory_wrap_options *options);

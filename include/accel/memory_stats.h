@@ -63,7 +63,7 @@ typedef struct accel_memory_statistics {
 } accel_memory_statistics;
 
 /* accel_memory_stats (question): all figures of a device.
- * Errors: INVALID_ARGUMENT (out struct), NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL, UNAVAILABLE. Where there is no
+ * Errors: INVALID_ARGUMENT (out struct), those of the device. Where there is no
  * accelerator at all and `device` is the current one: zeros and OK. */
 ACCEL_API accel_status accel_memory_stats(accel_device device,
                                           accel_memory_statistics *out_statistics);

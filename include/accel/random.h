@@ -46,7 +46,7 @@ typedef struct accel_generator accel_generator; /* counted; locked inside: any t
 /* ---- generators ---- */
 
 /* accel_generator_create (question): a generator for `device`, with the seed above and offset 0. Starts
- * nothing. Errors: INVALID_ARGUMENT, NOT_FOUND, OUT_OF_RANGE, CANNOT_TELL, OUT_OF_HOST_MEMORY. */
+ * nothing. Errors: INVALID_ARGUMENT, those of the device, OUT_OF_HOST_MEMORY. */
 ACCEL_API accel_status accel_generator_create(accel_device device, accel_generator **out_generator);
 
 /* accel_generator_default (question): lends the device's default generator. Errors as above; SYSTEM
@@ -77,8 +77,7 @@ ACCEL_API accel_status accel_generator_seed(accel_generator *generator, uint64_t
 ACCEL_API accel_status accel_generator_get_offset(accel_generator *generator, uint64_t *out_offset);
 /* INVALID_ARGUMENT for an offset that is no multiple of 4. */
 ACCEL_API accel_status accel_generator_set_offset(accel_generator *generator, uint64_t offset);
-/* Writes ACCEL_RNG_STATE_SIZE bytes to `state`; OUT_OF_RANGE where `capacity` is less: nothing is
- * written then. *out_needed (may be NULL) is the size. */
+/* ACCEL_RNG_STATE_SIZE bytes; OUT_OF_RANGE: a small buffer. */
 ACCEL_API accel_status accel_generator_get_state(accel_generator *generator, void *state,
                                                  size_t capacity, size_t *out_needed);
 /* `size` bytes in host memory, ACCEL_RNG_STATE_SIZE or 8. INVALID_ARGUMENT for other sizes, an offset

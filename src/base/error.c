@@ -104,6 +104,11 @@ accel_status accel__fail_vendor(accel_status status, const char *backend, const 
     return status;
 }
 
+accel_status accel__fail_null(const char *function, const char *what)
+{
+    return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "%s is NULL", what);
+}
+
 static accel_status status_of_errno(int code)
 {
     switch (code) {

@@ -21,6 +21,9 @@ accel_status accel__fail_vendor(accel_status status, const char *backend, const 
 accel_status accel__fail_errno(int code, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* INVALID_ARGUMENT: the argument `what` is NULL. */
+accel_status accel__fail_null(const char *function, const char *what);
+
 /* Says that the failure just recorded was met by that public function, where another one or a backend
  * recorded it. Returns `status`; nothing where that is OK. */
 accel_status accel__error_met_by(accel_status status, const char *function);

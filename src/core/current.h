@@ -1,5 +1,4 @@
-/* current.h: what is current on a thread: accelerator, device index per backend, stream per device;
- * and the process default. */
+/* current.h: what is current on a thread: accelerator, device index per backend, stream per device. */
 #ifndef ACCEL_CORE_CURRENT_H
 #define ACCEL_CORE_CURRENT_H
 
@@ -11,10 +10,6 @@ int32_t accel__current_index(accel_backend backend);
 /* The thread's accelerator, else the process default. *out_backend is NULL with OK where there is
  * none. UNAVAILABLE: ACCEL_BACKEND names what cannot be used. */
 accel_status accel__current_backend(const char *function, accel__backend **out_backend);
-
-/* Called at each start: from the first one on the process default is fixed (accel_current_accelerator).
- * Asks nobody. */
-void accel__freeze_default_accelerator(void);
 
 /* The thread's current stream of a device (lent), else its default stream. */
 accel_stream *accel__current_stream(accel__device *device);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "core/current.h"
 #include "core/device.h"
+#include "core/options.h"
 
 static accel_status malformed(const char *text)
 {
@@ -79,13 +80,8 @@ accel_status accel_device_format(accel_device device, char *buffer, size_t capac
                            ? snprintf(text, sizeof text, "%s", backend->table.name)
                            : snprintf(text, sizeof text, "%s:%d", backend->table.name, index);
     const size_t needed = (size_t)length + 1;
-    if (out_needed != NULL)
-        *out_needed = needed;
-    if (buffer == NULL && capacity != 0)
-        return accel__fail_null(__func__, "buffer");
-    if (capacity < needed)
-        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, NULL, __func__,
-                           "the buffer has %zu bytes, %zu are needed", capacity, needed);
-    memcpy(buffer, text, needed);
-    return ACCEL_OK;
+    const accel_status fits = accel__buffer_check(buffer, capacity, needed, out_needed, __func__);
+    if (fits == ACCEL_OK && capacity != 0)
+        memcpy(buffer, text, needed);
+    return fits;
 }

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "core/current.h"
+#include "core/default_backend.h"
 #include "core/device.h"
 #include "core/options.h"
 #include "platform/futex.h"
@@ -110,7 +111,7 @@ static accel_status start(accel__backend *backend, const char *function)
         return status;
     accel__inventory_freeze(backend, inventory);
     backend->started_generation = accel__generation();
-    accel__freeze_default_accelerator();
+    accel__default_backend_freeze();
     return ACCEL_OK;
 }
 

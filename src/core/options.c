@@ -37,3 +37,19 @@ accel_status accel__out_check(const void *out, const char *function)
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "the out struct is NULL");
     return check_size(accel__struct_size(out), function);
 }
+
+accel_status accel__buffer_check(const void *buffer, size_t capacity, size_t needed,
+                                 size_t *out_needed, const char *function)
+{
+    if (out_needed != NULL)
+        *out_needed = needed;
+    if (capacity == 0)
+        return ACCEL_OK;
+    if (buffer == NULL)
+        return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
+                           "the buffer is NULL: with capacity 0 only the size is asked");
+    if (capacity < needed)
+        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, NULL, function,
+                           "the buffer has room for %zu, %zu are needed", capacity, needed);
+    return ACCEL_OK;
+}

@@ -157,8 +157,9 @@ static bool wait_for_some(run *runs, uint32_t count, uint64_t end_ns)
     const uint64_t now = accel__clock_ns();
     if (!any || now >= end_ns)
         return false;
-    if (poll(waits, count, (int)((end_ns - now) / 1000000u + 1)) <= 0)
-        return errno == EINTR || accel__clock_ns() < end_ns;
+    const int ready = poll(waits, count, (int)((end_ns - now) / 1000000u + 1));
+    if (ready <= 0) /* all of the time went by, whatever the clock says; or a signal came */
+        return ready < 0 && errno == EINTR;
     for (uint32_t i = 0; i < count; i++)
         if (runs[i].descriptor >= 0 && waits[i].revents != 0)
             read_some(&runs[i]);

@@ -94,10 +94,9 @@ accel_status accel_graph_get_dependencies(accel_graph *graph, accel_graph_node n
                                           accel_graph_node *out_dependencies, uint32_t capacity,
                                           uint32_t *out_needed)
 {
+    size_t needed = 0;
     if (out_needed != NULL)
         *out_needed = 0;
-    if (out_dependencies == NULL && capacity != 0)
-        return accel__fail_null(__func__, "out_dependencies");
     accel_status status = accel__graph_lock(graph, __func__);
     if (status != ACCEL_OK)
         return status;
@@ -105,10 +104,12 @@ accel_status accel_graph_get_dependencies(accel_graph *graph, accel_graph_node n
     if (status != ACCEL_OK)
         return accel__graph_unlock(graph, status);
     const accel__node *found = &graph->plan.nodes[node];
-    for (uint32_t i = 0; i < found->dependency_count && i < capacity; i++)
+    status = accel__buffer_check(out_dependencies, capacity, found->dependency_count, &needed,
+                                 __func__);
+    for (uint32_t i = 0; status == ACCEL_OK && capacity != 0 && i < needed; i++)
         out_dependencies[i] = accel__node_dependencies(&graph->plan, found)[i];
     if (out_needed != NULL)
-        *out_needed = found->dependency_count;
+        *out_needed = (uint32_t)needed;
     return accel__graph_unlock(graph, status);
 }
 

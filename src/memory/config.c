@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "core/options.h"
 #include "memory/cache.h"
 #include "memory/config_parse.h"
 #include "platform/mutex.h"
@@ -134,25 +135,13 @@ accel_status accel_allocator_get_config(char *buffer, size_t capacity, size_t *o
 {
     if (out_needed != NULL)
         *out_needed = 0;
-    if (buffer == NULL && capacity != 0)
-        return fail_null(__func__, "buffer");
-    if (capacity != 0)
-        buffer[0] = '\0';
-    const accel_status status = accel__config_check(__func__);
+    accel_status status = accel__config_check(__func__);
     if (status != ACCEL_OK)
         return status;
     const char *text = accel__config_get()->text;
     const size_t needed = strlen(text) + 1;
-    if (out_needed != NULL)
-        *out_needed = needed;
-    const size_t fits = needed < capacity ? needed : capacity;
-    if (fits != 0) {
-        memcpy(buffer, text, fits);
-        buffer[fits - 1] = '\0';
-    }
-    return needed <= capacity || capacity == 0
-               ? ACCEL_OK
-               : accel__fail(ACCEL_ERROR_OUT_OF_RANGE, NULL, __func__,
-                             "the settings take %zu bytes, and the buffer has %zu", needed,
-                             capacity);
+    status = accel__buffer_check(buffer, capacity, needed, out_needed, __func__);
+    if (status == ACCEL_OK && capacity != 0)
+        memcpy(buffer, text, needed);
+    return status;
 }

@@ -417,7 +417,8 @@ accel_memory_pool *accel__pool_routed_slow(const accel__device *device)
     return scope != NULL ? scope->pool : NULL;
 }
 
-accel_status accel_memory_pool_begin(accel_memory_pool *pool, accel_memory_pool_scope *out_scope)
+accel_status accel_memory_pool_scope_begin(accel_memory_pool *pool,
+                                           accel_memory_pool_scope *out_scope)
 {
     if (out_scope == NULL)
         return accel__fail_null(__func__, "out_scope");
@@ -440,7 +441,7 @@ static bool is_open_here(const accel_memory_pool_scope *scope)
     return open != NULL;
 }
 
-void accel_memory_pool_end(accel_memory_pool_scope *scope)
+void accel_memory_pool_scope_end(accel_memory_pool_scope *scope)
 {
     if (scope == NULL || scope->pool == NULL || !is_open_here(scope))
         return;

@@ -39,6 +39,7 @@ typedef struct run {
     int ending;           /* a pidfd, or -1 */
     bool ended;           /* waited for */
     uint64_t deadline_ns; /* UINT64_MAX: none */
+    uint64_t left_ms;     /* of the time, by what was slept: holds where the clock stands still */
     accel__text *text;    /* NULL: dropped */
     size_t text_limit;
     accel__process_result *result;
@@ -151,7 +152,8 @@ static int sleep_limit_ms(const run *now)
     const uint64_t time = accel__clock_ns();
     if (time >= now->deadline_ns)
         return 0;
-    const uint64_t left = (now->deadline_ns - time + 999999u) / 1000000u;
+    uint64_t left = (now->deadline_ns - time + 999999u) / 1000000u;
+    left = left < now->left_ms ? left : now->left_ms;
     const int limit = left > 60000 ? 60000 : (int)left;
     return interval >= 0 && interval < limit ? interval : limit;
 }
@@ -168,7 +170,8 @@ static void follow(run *now)
         }
         struct pollfd wanted[2] = {{.fd = now->output, .events = POLLIN},
                                    {.fd = now->ending, .events = POLLIN}};
-        poll(wanted, 2, limit);
+        if (poll(wanted, 2, limit) == 0 && now->deadline_ns != UINT64_MAX)
+            now->left_ms -= (uint64_t)limit;
         drain(now);
     }
     drain(now);
@@ -184,8 +187,10 @@ bool accel__process_run(const char *path, char *const arguments[], const char *t
     run now = {.text = out_text, .result = out_result, .output = -1, .deadline_ns = UINT64_MAX};
     if (out_text != NULL)
         now.text_limit = out_text->size + KEPT_SIZE;
-    if (limits->timeout_ms != 0)
+    if (limits->timeout_ms != 0) {
+        now.left_ms = limits->timeout_ms;
         now.deadline_ns = accel__clock_ns() + limits->timeout_ms * (uint64_t)1000000;
+    }
     accel__text variable = {0};
     if (temporary != NULL)
         accel__text_format(&variable, "TMPDIR=%s", temporary);

@@ -5,6 +5,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "core/options.h"
 #include "random/capture.h"
 #include "random/defaults.h"
 
@@ -160,15 +161,10 @@ accel_status accel_get_rng_state_all(void *states, size_t capacity, size_t *out_
     accel_status status = find_all(&backend, &list, &count, __func__);
     if (status != ACCEL_OK)
         return status;
-    const size_t size = (size_t)count * ACCEL_RNG_STATE_SIZE;
-    if (out_needed != NULL)
-        *out_needed = size;
-    if (states == NULL && size != 0)
-        status = accel__fail_null(__func__, "states");
-    else if (capacity < size)
-        status = accel__fail(ACCEL_ERROR_OUT_OF_RANGE, backend->table.name, __func__,
-                             "the states of %u devices have %zu bytes, the buffer %zu", count, size,
-                             capacity);
+    status = accel__buffer_check(states, capacity, (size_t)count * ACCEL_RNG_STATE_SIZE, out_needed,
+                                 __func__);
+    if (capacity == 0)
+        count = 0; /* only the size is asked */
     accel__rng_state *found = accel__allocate_array((size_t)count + 1, sizeof *found);
     if (status == ACCEL_OK && found == NULL)
         status = accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, backend->table.name, __func__,

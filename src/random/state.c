@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/options.h"
 #include "random/capture.h"
 #include "random/defaults.h"
 
@@ -224,14 +225,11 @@ accel_status accel__generator_get_bytes(accel_generator *generator, void *state,
                                         size_t *out_needed, const char *function)
 {
     accel__rng_state found;
-    if (out_needed != NULL)
-        *out_needed = ACCEL_RNG_STATE_SIZE;
-    if (state == NULL)
-        return accel__fail_null(function, "state");
-    if (capacity < ACCEL_RNG_STATE_SIZE)
-        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, NULL, function,
-                           "a state has %d bytes, the buffer %zu", ACCEL_RNG_STATE_SIZE, capacity);
-    const accel_status status = accel__generator_get(generator, &found, function);
+    accel_status status = accel__buffer_check(state, capacity, ACCEL_RNG_STATE_SIZE, out_needed,
+                                              function);
+    if (status != ACCEL_OK || capacity == 0)
+        return status;
+    status = accel__generator_get(generator, &found, function);
     if (status == ACCEL_OK)
         accel__rng_state_format(&found, state);
     return status;
@@ -240,6 +238,8 @@ accel_status accel__generator_get_bytes(accel_generator *generator, void *state,
 accel_status accel_generator_get_state(accel_generator *generator, void *state, size_t capacity,
                                        size_t *out_needed)
 {
+    if (out_needed != NULL)
+        *out_needed = 0;
     const accel_status status = accel__generator_check(generator, __func__);
     return status == ACCEL_OK
                ? accel__generator_get_bytes(generator, state, capacity, out_needed, __func__)

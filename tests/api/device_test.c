@@ -134,13 +134,18 @@ static void test_format_capacity(void **state)
 {
     (void)state;
     char text[8] = "#######";
-    for (size_t capacity = 0; capacity < 6; capacity++) {
+    for (size_t capacity = 1; capacity < 6; capacity++) {
         size_t needed = 0;
         FAILS(accel_device_format(test_cpu_device(0), text, capacity, &needed),
               ACCEL_ERROR_OUT_OF_RANGE, "accel_device_format");
         assert_int_equal(needed, 6);
         assert_string_equal(text, "#######");
     }
+    size_t asked = 0;
+    OK(accel_device_format(test_cpu_device(0), NULL, 0, &asked));
+    assert_int_equal(asked, 6);
+    FAILS(accel_device_format(test_cpu_device(0), NULL, 6, &asked), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_device_format");
     OK(accel_device_format(test_cpu_device(0), text, 6, NULL));
     assert_string_equal(text, "cpu:0");
     FAILS(accel_device_format(ACCEL_DEVICE(12345, 0), text, sizeof text, NULL),

@@ -216,6 +216,33 @@ static void test_keep_graph(void **state)
     accel_graph_release(graph);
 }
 
+/* Case B116 in a capture: an empty grid is a success and does nothing, an empty block an error that spoils
+ * nothing, and neither sticks. */
+static void test_empty_shapes(void **state)
+{
+    (void)state;
+    static test_log log;
+    const uint32_t value = 7;
+    const accel_kernel_arg args[] = {ACCEL_ARG_POINTER(&log), ACCEL_ARG_VALUE(value)};
+    const accel_launch_shape no_block = {{1, 1, 1}, {1, 0, 1}};
+    accel_graph *graph = test_graph_make(false);
+    test_graph_begin(graph);
+    for (int i = 0; i < 3; i++) {
+        accel_launch_shape none = {{1, 1, 1}, {1, 1, 1}};
+        none.grid[i] = 0;
+        OK(accel_kernel_launch(kernels.append, stream, &none, args, 2));
+    }
+    EXPECT(accel_kernel_launch(kernels.append, stream, &no_block, args, 2),
+           ACCEL_ERROR_INVALID_ARGUMENT);
+    OK(test_launch_append(&kernels, stream, &log, value));
+    OK(accel_graph_capture_end(graph, stream));
+    assert_int_equal(test_graph_count(graph), 1);
+    OK(accel_graph_replay(graph, stream));
+    OK(accel_stream_synchronize(stream));
+    test_log_is(&log, (const uint32_t[]){value}, 1);
+    accel_graph_release(graph);
+}
+
 /* Case B88: reset leads back to the start, from everywhere, as often as one likes. */
 static void test_reset(void **state)
 {
@@ -367,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_release_with_replays_pending),
         cmocka_unit_test(test_scope),
         cmocka_unit_test(test_empty_captures),
+        cmocka_unit_test(test_empty_shapes),
         cmocka_unit_test(test_a_failing_node),
     };
     return cmocka_run_group_tests_name("graph", tests, test_graphs_set_up, test_graphs_tear_down);

@@ -16,11 +16,11 @@ static int allocate_in_child(void *user)
     accel_memory_pool_scope scope;
     void *memory = NULL;
     uint32_t uses = 0;
-    CHECK_QUIET(accel_memory_pool_begin(pool, &scope) == ACCEL_OK);
+    CHECK_QUIET(accel_memory_pool_scope_begin(pool, &scope) == ACCEL_OK);
     CHECK_QUIET(accel_memory_alloc(NULL, 5000, NULL, &memory) == ACCEL_OK);
     memset(memory, 5, 5000);
     CHECK_QUIET(accel_memory_free(memory) == ACCEL_OK);
-    accel_memory_pool_end(&scope);
+    accel_memory_pool_scope_end(&scope);
     CHECK_QUIET(accel_memory_pool_trim(pool, NULL) == ACCEL_OK);
     CHECK_QUIET(accel_memory_pool_get_use_count(pool, &uses) == ACCEL_OK && uses == 1);
     CHECK_QUIET(accel_memory_pool_release(pool) == ACCEL_OK);

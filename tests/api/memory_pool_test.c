@@ -128,11 +128,11 @@ static void test_scope(void **state)
     accel_memory_pool_scope scope;
     unsigned char *mine = take_from(pool, NULL, 300000);
     OK(accel_memory_free(mine));
-    OK(accel_memory_pool_begin(pool, &scope));
+    OK(accel_memory_pool_scope_begin(pool, &scope));
     void *inside = NULL;
     OK(accel_memory_alloc(NULL, 300000, NULL, &inside));
     assert_ptr_equal(inside, mine);
-    accel_memory_pool_end(&scope);
+    accel_memory_pool_scope_end(&scope);
     void *outside = NULL;
     OK(accel_memory_free(inside));
     OK(accel_memory_alloc(NULL, 300000, NULL, &outside));

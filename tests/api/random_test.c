@@ -124,6 +124,12 @@ static void states(void **state)
     FAILS(accel_generator_get_state(generator, bytes, 15, &needed), ACCEL_ERROR_OUT_OF_RANGE,
           "accel_generator_get_state");
     assert_true(bytes[0] == 7 && needed == 16);
+    needed = 0;
+    OK(accel_generator_get_state(generator, NULL, 0, &needed));
+    assert_int_equal(needed, 16);
+    FAILS(accel_generator_get_state(NULL, bytes, sizeof bytes, &needed),
+          ACCEL_ERROR_INVALID_ARGUMENT, "accel_generator_get_state");
+    assert_int_equal(needed, 0);
     accel_generator_release(generator);
 }
 
@@ -367,6 +373,9 @@ static void states_of_all(void **state)
     assert_true(seed_of(default_of(0)) == 1);
     FAILS(accel_get_rng_state_all(back, sizeof back - 1, &needed), ACCEL_ERROR_OUT_OF_RANGE,
           "accel_get_rng_state_all");
+    assert_int_equal(needed, sizeof cells);
+    needed = 0;
+    OK(accel_get_rng_state_all(NULL, 0, &needed));
     assert_int_equal(needed, sizeof cells);
     OK(accel_set_rng_state(test_cpu_device(0), cells, 8));
     assert_true(seed_of(default_of(0)) == 77 && offset_of(default_of(0)) == 0);

@@ -1,6 +1,6 @@
 /* budgeted.c: makes the calls that have an instruction budget, for callgrind to count (budget.sh).
  *
- *   budgeted launch | arguments | event | memory | replay | known BURSTS
+ *   budgeted launch | arguments | event | memory | replay | normals | known BURSTS
  *
  * Prints how many operations BURSTS made. Two runs of different length differ only by operations: what
  * starting costs is in both. */
@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Operations between two waits: fewer than any queue holds. */
-enum { BURST = 64, NODES = 100 /* of the graph */ };
+enum { BURST = 64, NODES = 100 /* of the graph */, NUMBERS = 1024 /* of a draw */ };
 
 static accel_stream *stream;
 static accel_event *event;
@@ -19,6 +19,7 @@ static accel_module *module;
 static accel_kernel *empty;
 static accel_kernel *scale;
 static accel_graph *graph;
+static void *numbers; /* device memory */
 static const accel_launch_shape shape = {{1, 1, 1}, {1, 1, 1}};
 
 static const char *run_block(const accel_cpu_launch *launch, uint64_t first, uint64_t last)
@@ -68,6 +69,8 @@ static accel_status prepare(void)
     if (status == ACCEL_OK)
         status = accel_module_get_kernel(module, "scale", &scale);
     if (status == ACCEL_OK)
+        status = accel_memory_alloc(stream, NUMBERS * sizeof(float), NULL, &numbers);
+    if (status == ACCEL_OK)
         status = build_graph(device);
     return status;
 }
@@ -106,6 +109,11 @@ static accel_status allocate_and_free(void)
     return status == ACCEL_OK ? accel_memory_free(memory) : status;
 }
 
+static accel_status draw_normals(void)
+{
+    return accel_random_normal(numbers, ACCEL_DATA_TYPE_F32, NUMBERS, NULL, stream);
+}
+
 /* Ten instructions: nine, and the return. Proves that the count is one of instructions. */
 void ten_instructions(void);
 __asm__(".text\n"
@@ -133,7 +141,8 @@ static operation find(const char *name)
         operation call;
     } operations[] = {{"launch", launch_empty},      {"arguments", launch_with_arguments},
                       {"event", record_and_query},   {"replay", replay},
-                      {"memory", allocate_and_free}, {"known", call_known}};
+                      {"memory", allocate_and_free}, {"normals", draw_normals},
+                      {"known", call_known}};
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(operations[i].name, name) == 0)
             return operations[i].call;
@@ -160,11 +169,15 @@ int main(int argc, char **argv)
         return 2;
     const accel_status status = run(call, bursts);
     if (status == ACCEL_OK)
-        printf("%ld\n", bursts * BURST * (call == replay ? NODES : 1));
+        printf("%ld\n", bursts * BURST *
+                            (call == replay         ? NODES
+                             : call == draw_normals ? NUMBERS
+                                                    : 1));
     else
         fprintf(stderr, "%s: %s\n", accel_status_name(status), accel_last_error_message());
     accel_event_release(event);
     accel_graph_release(graph);
     accel_module_release(module);
+    accel_memory_free(numbers);
     return status == ACCEL_OK ? 0 : 1;
 }

@@ -119,6 +119,7 @@ attack() {
         next_step
     done
     [ "$what" != kill ] || steps_of[$name]=$step
+    [ "${steps_of[$name]}" -gt 4 ] || fail "$name: no step was met"
     write "$name" > "$work/out" 2> "$work/err" || fail "$name: the run after $what fails"
     is_right "$name" || fail "$name: the run after $what makes something wrong"
 }
@@ -165,6 +166,7 @@ attack_cache() {
         next_step
     done
     [ "$what" != kill ] || steps_of[cache]=$step
+    [ "${steps_of[cache]}" -gt 4 ] || fail "kernel: no step was met"
     export ACCEL_CACHE_DIR=$warm
 }
 

@@ -146,11 +146,11 @@ static int use_pool(uint32_t *state)
     void *memory[4] = {NULL};
     CHECK_QUIET(accel_set_device_index(task_device) == ACCEL_OK);
     CHECK_QUIET(accel_memory_pool_create(task_device, NULL, &pool) == ACCEL_OK);
-    CHECK_QUIET(accel_memory_pool_begin(pool, &scope) == ACCEL_OK);
+    CHECK_QUIET(accel_memory_pool_scope_begin(pool, &scope) == ACCEL_OK);
     for (uint32_t i = 0; i < 4; i++)
         CHECK_QUIET(accel_memory_alloc(NULL, 1 + task_random(state) % 100000, NULL, &memory[i]) ==
                     ACCEL_OK);
-    accel_memory_pool_end(&scope);
+    accel_memory_pool_scope_end(&scope);
     for (uint32_t i = 0; i < 4; i++)
         CHECK_QUIET(accel_memory_free(memory[i]) == ACCEL_OK);
     CHECK_QUIET(accel_memory_pool_trim(pool, NULL) == ACCEL_OK);

@@ -19,17 +19,19 @@ typedef struct loaded {
 static loaded modules[MOST_MODULES];
 static unsigned module_count;
 
-static char *read_file(const char *file, size_t *out_size)
+char *test_kernel_text(const char *file, size_t *out_size)
 {
+    enum { MOST = 1 << 20 };
     char path[1024];
     const char *root = getenv("SOURCE_DIR");
     snprintf(path, sizeof path, "%s/tests/kernels/%s", root != NULL ? root : ".", file);
     FILE *stream = fopen(path, "rbe");
     if (stream == NULL)
         fail_msg("cannot open %s", path);
-    char *text = malloc(1 << 20);
+    char *text = malloc(MOST);
     assert_non_null(text);
-    *out_size = fread(text, 1, 1 << 20, stream);
+    *out_size = fread(text, 1, MOST - 1, stream);
+    text[*out_size] = '\0';
     fclose(stream);
     return text;
 }
@@ -43,7 +45,7 @@ accel_module *test_kernel_file(accel_device device, bool checks, const char *fil
             return modules[i].module;
     assert_true(module_count < MOST_MODULES);
     size_t size = 0;
-    char *text = read_file(file, &size);
+    char *text = test_kernel_text(file, &size);
     accel_module_options options = {0};
     options.struct_size = sizeof options;
     options.check_barriers = checks;

@@ -35,6 +35,9 @@ typedef struct test_arg {
         ACCEL_KERNEL_ARG_KIND_POINTER, 0, NULL                                                     \
     }
 
+/* The text of tests/kernels/`file`, with a NUL behind it; to be freed. */
+char *test_kernel_text(const char *file, size_t *out_size);
+
 /* Runs kernel `name` of tests/kernels/`file`, in blocks as `shape` says, on `device`. Modules are
  * built once a device and kept. `checks`: with the debug mode of barriers. Fails the test where
  * anything fails. */

@@ -3,7 +3,7 @@
 set -eu
 cd "$SOURCE_DIR"
 bad=0
-for document in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
+for document in README.md CONTRIBUTING.md CHANGELOG.md bench/README.md docs/*.md; do
     named=$( { grep -o '`[A-Za-z_.]*/[A-Za-z0-9_./-]*`' "$document" | tr -d '`'
                grep -o '](\([^):#]*\)[)#]' "$document" | sed 's/^](//; s/[)#]$//'; } |
         grep -E '^(\.ci|include|src|base|platform|core|kernel|memory|tests|tools|docs|cmake|examples|bench|[A-Z]+\.md)' | sort -u) || true

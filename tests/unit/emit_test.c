@@ -6,27 +6,12 @@
 #include <unistd.h>
 
 #include "base/allocate.h"
+#include "support/kernel_files.h"
 #include "unit/program_support.h"
 
 static char directory[] = "/tmp/accel_emit_test-XXXXXX";
 static const char *const files[] = {"barriers.cl", "tiles.cl", "atomics.cl", "integers.cl",
                                     "floats.cl",   "flow.cl",  "vectors.cl"};
-
-static char *read_kernels(const char *name, size_t *out_size)
-{
-    char path[1024];
-    const char *root = getenv("SOURCE_DIR");
-    snprintf(path, sizeof path, "%s/tests/kernels/%s", root != NULL ? root : ".", name);
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        fail_msg("cannot open %s", path);
-    char *text = malloc(1 << 18);
-    assert_non_null(text);
-    *out_size = fread(text, 1, (1 << 18) - 1, file);
-    text[*out_size] = '\0';
-    fclose(file);
-    return text;
-}
 
 static bool has_compiler(const char *compiler)
 {
@@ -112,7 +97,7 @@ static void test_both_compilers_take_it(void **state)
     unsigned compiled = 0;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         size_t size = 0;
-        char *source = read_kernels(files[i], &size);
+        char *source = test_kernel_text(files[i], &size);
         translation t = translate_bytes(source, size, i % 2 == 1);
         if (!t.good)
             fail_msg("%s: %s", files[i], accel__text_string(&t.diagnostics.log));
@@ -251,7 +236,7 @@ static void test_damaged_sources(void **state)
     assert_non_null(text);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         size_t size = 0;
-        char *source = read_kernels(files[i], &size);
+        char *source = test_kernel_text(files[i], &size);
         for (int round = 0; round < 300; round++) {
             memcpy(text, source, size);
             const size_t damaged = damage(text, size, (1 << 18) - 1, &random);

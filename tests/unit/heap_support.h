@@ -32,6 +32,15 @@ static inline accel_backend heap_backend(bool growable)
     return number;
 }
 
+/* The backend with fixed or with growable segments, registered at the first call. */
+static inline accel_backend heap_number(bool growable)
+{
+    static accel_backend numbers[2];
+    if (numbers[growable] == ACCEL_BACKEND_NONE)
+        numbers[growable] = heap_backend(growable);
+    return numbers[growable];
+}
+
 static inline accel__lane *heap_lane(const heap_fixture *on, accel_stream *stream)
 {
     accel__lane *lane = NULL;

@@ -3,8 +3,6 @@
 
 enum { RUNS = 100, STEPS = 50000 };
 
-static accel_backend backends[2];
-
 static void run(accel_backend number)
 {
     for (int32_t seed = 0; seed < RUNS; seed++)
@@ -14,21 +12,13 @@ static void run(accel_backend number)
 static void test_fixed(void **state)
 {
     (void)state;
-    run(backends[0]);
+    run(heap_number(false));
 }
 
 static void test_growable(void **state)
 {
     (void)state;
-    run(backends[1]);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    backends[0] = heap_backend(false);
-    backends[1] = heap_backend(true);
-    return 0;
+    run(heap_number(true));
 }
 
 int main(void)
@@ -37,5 +27,5 @@ int main(void)
         cmocka_unit_test(test_fixed),
         cmocka_unit_test(test_growable),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,6 @@
 
 enum { THREADS = 4, ROUNDS = 12, STEPS = 1500, OWN = 60, SHARED = 32 };
 
-static accel_backend backends[2];
-
 /* A place where threads leave memory for others. */
 static _Atomic(void *) shared[SHARED];
 
@@ -151,41 +149,33 @@ static void run(accel_device device, size_t capacity)
 static void test_fixed(void **state)
 {
     (void)state;
-    run(ACCEL_DEVICE(backends[0], 0), 2048 * MIB);
+    run(ACCEL_DEVICE(heap_number(false), 0), 2048 * MIB);
 }
 
 static void test_growable(void **state)
 {
     (void)state;
-    run(ACCEL_DEVICE(backends[1], 0), 2048 * MIB);
+    run(ACCEL_DEVICE(heap_number(true), 0), 2048 * MIB);
 }
 
 static void test_short_of_memory(void **state)
 {
     (void)state;
-    run(ACCEL_DEVICE(backends[0], 1), 150 * MIB);
-    run(ACCEL_DEVICE(backends[1], 1), 150 * MIB);
+    run(ACCEL_DEVICE(heap_number(false), 1), 150 * MIB);
+    run(ACCEL_DEVICE(heap_number(true), 1), 150 * MIB);
 }
 
 static void test_limited(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        const accel_device device = ACCEL_DEVICE(backends[i], 2);
+        const accel_device device = ACCEL_DEVICE(heap_number(i), 2);
         OK(accel_allocator_set_memory_limit(device, 150 * MIB));
         ledger.peak = 0;
         run(device, 2048 * MIB);
         assert_true(ledger.peak <= 150 * MIB);
         OK(accel_allocator_set_memory_limit(device, 0));
     }
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    backends[0] = heap_backend(false);
-    backends[1] = heap_backend(true);
-    return 0;
 }
 
 int main(void)
@@ -196,5 +186,5 @@ int main(void)
         cmocka_unit_test(test_short_of_memory),
         cmocka_unit_test(test_limited),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

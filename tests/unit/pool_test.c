@@ -111,8 +111,8 @@ static void expect_released(accel_memory_pool *pool)
           "accel_memory_pool_get_id");
     FAILS(accel_memory_pool_get_device(pool, &of), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_memory_pool_get_device");
-    FAILS(accel_memory_pool_begin(pool, &scope), ACCEL_ERROR_INVALID_ARGUMENT,
-          "accel_memory_pool_begin");
+    FAILS(accel_memory_pool_scope_begin(pool, &scope), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_memory_pool_scope_begin");
     FAILS(accel_memory_pool_trim(pool, NULL), ACCEL_ERROR_INVALID_ARGUMENT,
           "accel_memory_pool_trim");
     FAILS(accel__pool_heap(pool, "accel_memory_alloc", &heap), ACCEL_ERROR_INVALID_ARGUMENT,
@@ -186,8 +186,8 @@ static void test_wrong_arguments(void **state)
     FAILS(accel_memory_pool_create(ACCEL_DEVICE(mock_number, 2), NULL, &pool),
           ACCEL_ERROR_OUT_OF_RANGE, "accel_memory_pool_create");
     FAILS(accel_memory_pool_retain(NULL), ACCEL_ERROR_INVALID_ARGUMENT, "accel_memory_pool_retain");
-    FAILS(accel_memory_pool_begin(NULL, NULL), ACCEL_ERROR_INVALID_ARGUMENT,
-          "accel_memory_pool_begin");
+    FAILS(accel_memory_pool_scope_begin(NULL, NULL), ACCEL_ERROR_INVALID_ARGUMENT,
+          "accel_memory_pool_scope_begin");
 }
 
 static void test_create_touches_no_driver(void **state)
@@ -354,35 +354,35 @@ static void test_scopes(void **state)
     accel_memory_pool *elsewhere = NULL;
     accel_memory_pool_scope scopes[4] = {0};
     OK(accel_memory_pool_create(ACCEL_DEVICE(mock_number, 1), NULL, &elsewhere));
-    accel_memory_pool_end(&scopes[0]);
-    accel_memory_pool_end(NULL);
+    accel_memory_pool_scope_end(&scopes[0]);
+    accel_memory_pool_scope_end(NULL);
     assert_null(routed(0));
-    OK(accel_memory_pool_begin(first, &scopes[0]));
+    OK(accel_memory_pool_scope_begin(first, &scopes[0]));
     assert_ptr_equal(routed(0), first);
     assert_null(routed(1));
-    OK(accel_memory_pool_begin(elsewhere, &scopes[1]));
+    OK(accel_memory_pool_scope_begin(elsewhere, &scopes[1]));
     assert_ptr_equal(routed(0), first);
     assert_ptr_equal(routed(1), elsewhere);
-    OK(accel_memory_pool_begin(second, &scopes[2]));
+    OK(accel_memory_pool_scope_begin(second, &scopes[2]));
     assert_ptr_equal(routed(0), second);
-    OK(accel_memory_pool_begin(second, &scopes[3]));
-    accel_memory_pool_end(&scopes[3]);
+    OK(accel_memory_pool_scope_begin(second, &scopes[3]));
+    accel_memory_pool_scope_end(&scopes[3]);
     assert_ptr_equal(routed(0), second);
     pthread_t thread;
     void *seen = &thread;
     assert_int_equal(pthread_create(&thread, NULL, other_thread, NULL), 0);
     pthread_join(thread, &seen);
     assert_null(seen);
-    accel_memory_pool_end(&scopes[1]); /* not the innermost: that one ends, too */
+    accel_memory_pool_scope_end(&scopes[1]); /* not the innermost: that one ends, too */
     assert_ptr_equal(routed(0), first);
     assert_null(routed(1));
-    accel_memory_pool_end(&scopes[2]);
-    accel_memory_pool_end(&scopes[1]);
+    accel_memory_pool_scope_end(&scopes[2]);
+    accel_memory_pool_scope_end(&scopes[1]);
     assert_ptr_equal(routed(0), first);
     /* The scope holds it. */
     OK(accel_memory_pool_release(first));
     assert_ptr_equal(routed(0), first);
-    accel_memory_pool_end(&scopes[0]);
+    accel_memory_pool_scope_end(&scopes[0]);
     assert_null(routed(0));
     expect_released(first);
     OK(accel_memory_pool_release(second));

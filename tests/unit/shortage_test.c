@@ -7,13 +7,12 @@
 
 #include "base/allocate.h"
 
-static accel_backend backends[2]; /* fixed, growable */
 static int32_t next_device;
 
 static void open_at(heap_fixture *on, int grows, size_t capacity)
 {
     ledger.capacity = capacity;
-    heap_open(on, backends[grows], next_device++);
+    heap_open(on, heap_number(grows), next_device++);
 }
 
 static accel_status refuse(accel__lane *lane, size_t size)
@@ -130,7 +129,7 @@ static void test_fractions_are_checked(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         FAILS(accel_allocator_set_memory_fraction(on.device, wrong[i]),
               ACCEL_ERROR_INVALID_ARGUMENT, "accel_allocator_set_memory_fraction");
-    FAILS(accel_allocator_set_memory_fraction(ACCEL_DEVICE(backends[0], 1000), 0.5),
+    FAILS(accel_allocator_set_memory_fraction(ACCEL_DEVICE(heap_number(false), 1000), 0.5),
           ACCEL_ERROR_OUT_OF_RANGE, "accel_allocator_set_memory_fraction");
     OK(accel_allocator_set_memory_fraction(on.device, 0.0));
     assert_int_equal(refuse(on.lane, 1), ACCEL_ERROR_OUT_OF_MEMORY);
@@ -201,7 +200,7 @@ static void test_a_report_of_another_size(void **state)
         accel_device device;
     } small = {.struct_size = 12};
     OK(accel_allocator_get_out_of_memory_report((accel_out_of_memory_report *)&small));
-    assert_int_equal(small.device.backend, backends[1]);
+    assert_int_equal(small.device.backend, heap_number(true));
     EXPECT(accel_allocator_get_out_of_memory_report(NULL), ACCEL_ERROR_INVALID_ARGUMENT);
 }
 
@@ -446,14 +445,6 @@ static void test_host_memory_of_any_number_fails(void **state)
             fail_host(grows, number);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    backends[0] = heap_backend(false);
-    backends[1] = heap_backend(true);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,5 +463,5 @@ int main(void)
         cmocka_unit_test(test_calls_of_any_number_fail),
         cmocka_unit_test(test_host_memory_of_any_number_fails),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,12 @@ accel_status accel__opencl_open(int32_t index, accel_native_device **out_device)
     device->total_memory = entry->found->capability.total_memory;
     device->timing = entry->found->capability.timing;
     device->priorities = entry->found->capability.priority_lowest != 0;
-    device->pointers = accel__opencl_choose_pointers(device->api, device->id);
+    const accel_status status = accel__opencl_choose_ways(
+        device->api, device->id, &device->pointers, &device->exact_division);
+    if (status != ACCEL_OK) {
+        accel__deallocate(device);
+        return accel__error_met_by(status, "accel_initialize");
+    }
     device->service = accel__opencl_create_queue(device->api, device->context, device->id, 0, 0,
                                                  &code);
     if (device->service == NULL) {

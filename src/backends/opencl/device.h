@@ -25,6 +25,7 @@ typedef struct accel__opencl_device {
     accel__opencl_pointers pointers;
     bool timing;                      /* queues measure */
     bool priorities;                  /* queues have them */
+    bool exact_division;              /* kernels may be built for it */
     const accel_backend_found *found; /* name, driver, capability */
     uint64_t total_memory;
     cl_command_queue service;    /* for mapping */

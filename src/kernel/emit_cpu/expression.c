@@ -79,6 +79,15 @@ static bool divides(const accel__node *node)
     return (node->op[0] == '/' || node->op[0] == '%') && accel__type_is_integer(node->type);
 }
 
+static void emit_pair(accel__emitter *emitter, const accel__node *node, const char *between)
+{
+    accel__emit(emitter, "(");
+    accel__emit_expression(emitter, node->a);
+    accel__emit(emitter, " %s ", between);
+    accel__emit_expression(emitter, node->b);
+    accel__emit(emitter, ")");
+}
+
 static void emit_binary(accel__emitter *emitter, const accel__node *node)
 {
     if (divides(node)) {
@@ -89,11 +98,7 @@ static void emit_binary(accel__emitter *emitter, const accel__node *node)
         accel__emit_shift(emitter, node, node->type);
         return;
     }
-    accel__emit(emitter, "(");
-    accel__emit_expression(emitter, node->a);
-    accel__emit(emitter, " %s ", node->op);
-    accel__emit_expression(emitter, node->b);
-    accel__emit(emitter, ")");
+    emit_pair(emitter, node, node->op);
 }
 
 static void emit_condition(accel__emitter *emitter, const accel__node *node)
@@ -135,11 +140,7 @@ void accel__emit_element(accel__emitter *emitter, const accel__type *type, const
 
 static void emit_comma(accel__emitter *emitter, const accel__node *node)
 {
-    accel__emit(emitter, "(");
-    accel__emit_expression(emitter, node->a);
-    accel__emit(emitter, ", ");
-    accel__emit_expression(emitter, node->b);
-    accel__emit(emitter, ")");
+    emit_pair(emitter, node, ",");
 }
 
 static void emit_list(accel__emitter *emitter, const accel__node *node)

@@ -15,6 +15,17 @@ static void append_escaped(accel__text *text, const accel__token *token)
     }
 }
 
+/* Ends a string constant that `text` begins, and makes it the token's; releases `text`. */
+static bool keep_string(accel__preprocessor *pp, accel__text *text, accel__token *out_token)
+{
+    accel__text_append_char(text, '"');
+    out_token->kind = ACCEL__TOKEN_STRING;
+    out_token->text = accel__pp_keep_text(pp, text);
+    out_token->size = (uint32_t)text->size;
+    accel__text_release(text);
+    return out_token->text != NULL;
+}
+
 bool accel__macro_stringize(accel__preprocessor *pp, const accel__token *tokens, size_t count,
                             accel__token *out_token)
 {
@@ -25,12 +36,7 @@ bool accel__macro_stringize(accel__preprocessor *pp, const accel__token *tokens,
             accel__text_append_char(&text, ' ');
         append_escaped(&text, &tokens[i]);
     }
-    accel__text_append_char(&text, '"');
-    out_token->kind = ACCEL__TOKEN_STRING;
-    out_token->text = accel__pp_keep_text(pp, &text);
-    out_token->size = (uint32_t)text.size;
-    accel__text_release(&text);
-    return out_token->text != NULL;
+    return keep_string(pp, &text, out_token);
 }
 
 bool accel__macro_quote(accel__preprocessor *pp, const char *string, accel__token *out_token)
@@ -45,12 +51,7 @@ bool accel__macro_quote(accel__preprocessor *pp, const char *string, accel__toke
         else
             accel__text_append_char(&text, *c);
     }
-    accel__text_append_char(&text, '"');
-    out_token->kind = ACCEL__TOKEN_STRING;
-    out_token->text = accel__pp_keep_text(pp, &text);
-    out_token->size = (uint32_t)text.size;
-    accel__text_release(&text);
-    return out_token->text != NULL;
+    return keep_string(pp, &text, out_token);
 }
 
 /* Reads `text` as one token; false where it is none, or more than one. */

@@ -32,16 +32,26 @@ void accel__host_time_add(accel_host_memory_time *time, uint64_t ns)
     time->count++;
 }
 
+/* The device's cache, locked; NULL where there is none yet, or no device. */
+static accel__host_cache *lock_cache(accel_device device, const char *function,
+                                     accel_status *out_status)
+{
+    accel__device *found = NULL;
+    *out_status = accel__question_device(device, function, &found);
+    accel__host_cache *cache = found != NULL ? accel__host_cache_peek(found) : NULL;
+    if (cache != NULL)
+        accel__host_lock(cache);
+    return cache;
+}
+
 static accel_status read(accel_device device, const char *function,
                          accel_host_memory_statistics *out_figures)
 {
-    accel__device *found = NULL;
+    accel_status status;
+    accel__host_cache *cache = lock_cache(device, function, &status);
     *out_figures = (accel_host_memory_statistics){0};
-    const accel_status status = accel__question_device(device, function, &found);
-    accel__host_cache *cache = found != NULL ? accel__host_cache_peek(found) : NULL;
     if (cache == NULL)
         return status;
-    accel__host_lock(cache);
     *out_figures = cache->figures;
     accel__host_unlock(cache);
     return ACCEL_OK;
@@ -158,12 +168,10 @@ static void reset_peaks(accel_host_memory_statistics *figures)
 static accel_status reset(accel_device device, const char *function,
                           void (*change)(accel_host_memory_statistics *figures))
 {
-    accel__device *found = NULL;
-    const accel_status status = accel__question_device(device, function, &found);
-    accel__host_cache *cache = found != NULL ? accel__host_cache_peek(found) : NULL;
+    accel_status status;
+    accel__host_cache *cache = lock_cache(device, function, &status);
     if (cache == NULL)
         return status;
-    accel__host_lock(cache);
     change(&cache->figures);
     accel__host_unlock(cache);
     return ACCEL_OK;

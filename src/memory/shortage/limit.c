@@ -129,21 +129,21 @@ accel_status accel_allocator_set_memory_fraction(accel_device device, double fra
     return status;
 }
 
-accel_status accel_allocator_set_memory_limit(accel_device device, size_t bytes)
+accel_status accel_allocator_set_memory_limit(accel_device device, size_t size)
 {
     accel__device_memory *memory = NULL;
     const accel_status status = find(device, __func__, &memory);
     if (status == ACCEL_OK)
-        memory->limit = bytes;
+        memory->limit = size;
     return status;
 }
 
-accel_status accel_allocator_get_memory_limit(accel_device device, size_t *out_bytes)
+accel_status accel_allocator_get_memory_limit(accel_device device, size_t *out_size)
 {
     accel__device_memory *memory = NULL;
-    if (out_bytes == NULL)
-        return accel__fail_null(__func__, "out_bytes");
-    *out_bytes = 0;
+    if (out_size == NULL)
+        return accel__fail_null(__func__, "out_size");
+    *out_size = 0;
     accel_status status = find(device, __func__, &memory);
     if (status == ACCEL_OK && fraction_in_force(memory) < 1.0) {
         size_t unused = 0;
@@ -152,6 +152,6 @@ accel_status accel_allocator_get_memory_limit(accel_device device, size_t *out_b
         memory->total = status == ACCEL_OK ? total : 0;
     }
     const size_t limit = status == ACCEL_OK ? limit_of(memory) : SIZE_MAX;
-    *out_bytes = limit != SIZE_MAX ? limit : 0;
+    *out_size = limit != SIZE_MAX ? limit : 0;
     return status;
 }

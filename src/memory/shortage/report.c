@@ -37,7 +37,7 @@ static void add_heap(accel_out_of_memory_report *report, accel__heap *heap)
     if (report->pool_count == ACCEL_OUT_OF_MEMORY_POOLS_MAX)
         return;
     report->pools[report->pool_count++] = (accel_out_of_memory_pool){
-        .id = {summary.id[0], summary.id[1]},
+        .id = {.first = summary.id[0], .second = summary.id[1]},
         .reserved = summary.reserved,
         .cached = summary.free_bytes,
         .largest_hole = summary.largest,
@@ -133,9 +133,9 @@ static void tell_pools(accel_out_of_memory_report *report)
 {
     for (uint32_t i = 0; i < report->pool_count; i++) {
         const accel_out_of_memory_pool *pool = &report->pools[i];
-        if (pool->reserved != 0 && (pool->id[0] != 0 || pool->id[1] != 0))
+        if (pool->reserved != 0 && (pool->id.first != 0 || pool->id.second != 0))
             append(report, " Pool (%llu, %llu): %s reserved, %s free, largest hole %s.",
-                   (unsigned long long)pool->id[0], (unsigned long long)pool->id[1],
+                   (unsigned long long)pool->id.first, (unsigned long long)pool->id.second,
                    show(pool->reserved).text, show(pool->cached).text,
                    show(pool->largest_hole).text);
     }

@@ -290,11 +290,17 @@ accel_status accel__cpu_event_wait(accel_native_stream *stream, accel_native_eve
     return status;
 }
 
+/* Both had passed when they were asked; another thread may have recorded them again since. */
 accel_status accel__cpu_event_elapsed(accel_native_event *start, accel_native_event *end,
                                       double *out_milliseconds)
 {
     const uint64_t from = atomic_load_explicit(&start->time_ns, memory_order_acquire);
     const uint64_t to = atomic_load_explicit(&end->time_ns, memory_order_acquire);
+    if (from == 0 || to == 0)
+        return accel__fail(ACCEL_ERROR_NOT_READY, "cpu", "accel_event_elapsed_time",
+                           "the %s event was recorded again and has not passed yet: synchronize it "
+                           "first",
+                           from == 0 ? "start" : "end");
     *out_milliseconds = (double)(int64_t)(to - from) / 1e6;
     return ACCEL_OK;
 }

@@ -45,6 +45,7 @@ enum { LANES = 4 };
 #define f_sub(a, b) _mm256_sub_ps(a, b)
 #define f_mul(a, b) _mm256_mul_ps(a, b)
 #define f_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define f_fma_exact(a, b, c) f_fma(a, b, c)
 #define f_fnma(a, b, c) _mm256_fnmadd_ps(a, b, c)
 #define f_select(a, b, sign) _mm256_blendv_ps(a, b, f_of(sign))
 
@@ -55,6 +56,7 @@ enum { LANES = 4 };
 #define d_sub(a, b) _mm256_sub_pd(a, b)
 #define d_mul(a, b) _mm256_mul_pd(a, b)
 #define d_fma(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define d_fma_exact(a, b, c) d_fma(a, b, c)
 #define d_fnma(a, b, c) _mm256_fnmadd_pd(a, b, c)
 #define d_select(a, b, sign) _mm256_blendv_pd(a, b, d_of(sign))
 

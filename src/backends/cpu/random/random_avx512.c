@@ -45,6 +45,7 @@ enum { LANES = 8 };
 #define f_sub(a, b) _mm512_sub_ps(a, b)
 #define f_mul(a, b) _mm512_mul_ps(a, b)
 #define f_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define f_fma_exact(a, b, c) f_fma(a, b, c)
 #define f_fnma(a, b, c) _mm512_fnmadd_ps(a, b, c)
 #define f_select(a, b, sign) _mm512_mask_blend_ps(_mm512_movepi32_mask(sign), a, b)
 
@@ -55,6 +56,7 @@ enum { LANES = 8 };
 #define d_sub(a, b) _mm512_sub_pd(a, b)
 #define d_mul(a, b) _mm512_mul_pd(a, b)
 #define d_fma(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define d_fma_exact(a, b, c) d_fma(a, b, c)
 #define d_fnma(a, b, c) _mm512_fnmadd_pd(a, b, c)
 #define d_select(a, b, sign) _mm512_mask_blend_pd(_mm512_movepi64_mask(sign), a, b)
 

@@ -1,7 +1,8 @@
-/* random_vector.h: the body that the vector paths share. Included once by each of random_avx2.c and
- * random_avx512.c, behind its definitions of the types and operations below; each function does to
- * vectors what its namesake in <accel/philox.h> does to one number, operation by operation, so that the
- * bits agree. Where two ways give the same bits (a conversion that is exact) the faster one is taken.
+/* random_vector.h: the body that the vector paths share. Included once by each of random_avx2.c,
+ * random_avx512.c and random_portable.c, behind its definitions of the types and operations below; each
+ * function does to vectors what its namesake in <accel/philox.h> does to one number, operation by operation,
+ * so that the bits agree. Where two ways give the same bits (a conversion that is exact) the faster one is
+ * taken: ..._exact marks those of an fma that nothing rounds.
  *
  * Types: V integers of 32 or 64 bits, F floats, D doubles; LANES lanes of 64 bits. A step takes LANES
  * blocks, one in each lane of 64 bits. Lanes are given blocks in the order that makes the two halves
@@ -73,7 +74,7 @@ ALWAYS_INLINE F uniform_f32(V word)
 ALWAYS_INLINE F exponential_f32(V word)
 {
     const F lower = f_convert(v_and(word, v_set32(255)));
-    const F low = f_fma(lower, f_set(0x1p-32f), f_set(0x1p-33f));
+    const F low = f_fma_exact(lower, f_set(0x1p-32f), f_set(0x1p-33f));
     const F u = f_fma(f_convert(v_srl32(word, 8)), f_set(0x1p-24f), low);
     const V bits = f_bits(u);
     const V above = v_sub32(bits, v_set32(0x3f2aaaabu));
@@ -140,7 +141,7 @@ ALWAYS_INLINE D uniform_f64(V word)
 {
     const D lower = d_convert(v_and(v_srl64(word, 11), v_set64(0x3ffffffu)));
     const D upper = d_convert(v_srl64(word, 37));
-    return d_fma(upper, d_set(0x1p-27), d_mul(lower, d_set(0x1p-53)));
+    return d_fma_exact(upper, d_set(0x1p-27), d_mul(lower, d_set(0x1p-53)));
 }
 
 ALWAYS_INLINE D log_series_f64(D g)
@@ -170,7 +171,7 @@ ALWAYS_INLINE D log_series_f64(D g)
 ALWAYS_INLINE D exponential_f64(V word)
 {
     const D lower = d_convert(v_and(v_srl64(word, 11), v_set64(0x3ffffffu)));
-    const D low = d_fma(lower, d_set(0x1p-53), d_set(0x1p-54));
+    const D low = d_fma_exact(lower, d_set(0x1p-53), d_set(0x1p-54));
     const D u = d_fma(d_convert(v_srl64(word, 37)), d_set(0x1p-27), low);
     const V bits = d_bits(u);
     const V above = v_sub64(bits, v_set64(0x3fe5555555555555u));
@@ -301,8 +302,10 @@ ALWAYS_INLINE void put_normal_f64(unsigned char *out, const step_words *x)
         }                                                                                          \
     }
 
+#if !defined(RAW_AND_UNIFORM_F32_BY_STEPS)
 DEFINE_DRAW(raw)
 DEFINE_DRAW(uniform_f32)
+#endif
 DEFINE_DRAW(uniform_f64)
 DEFINE_DRAW(normal_f32)
 DEFINE_DRAW(normal_f64)

@@ -54,11 +54,29 @@ static size_t read_size(asked *from, cl_uint what)
     return value;
 }
 
-/* Of what a driver may not know; 0 then. */
-static cl_bitfield read_optional(const accel__opencl_api *api, cl_device_id device, cl_uint what)
+/* Reads what a driver may not know. False: it does not, or there was a failure. */
+static bool read_known(asked *from, cl_uint what, void *value, size_t size)
+{
+    if (from->status != ACCEL_OK)
+        return false;
+    const cl_int code = from->api->clGetDeviceInfo(from->device, what, size, value, NULL);
+    if (code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY)
+        from->status = accel__opencl_fail(code, "clGetDeviceInfo");
+    return code == CL_SUCCESS;
+}
+
+static cl_bitfield read_optional(asked *from, cl_uint what)
 {
     cl_bitfield value = 0;
-    return api->clGetDeviceInfo(device, what, sizeof value, &value, NULL) == CL_SUCCESS ? value : 0;
+    return read_known(from, what, &value, sizeof value) ? value : 0;
+}
+
+static bool has_extension(asked *from, const char *name)
+{
+    bool found = false;
+    if (from->status == ACCEL_OK)
+        from->status = accel__opencl_find_extension(from->api, from->device, name, &found);
+    return found;
 }
 
 /* ---- who it is ---- */
@@ -84,16 +102,15 @@ static bool is_zero(const unsigned char bytes[16])
     return true;
 }
 
-static void describe_uuid(const asked *from, const accel__opencl_platform *platform,
-                          int32_t ordinal, accel_device_info *info)
+static void describe_uuid(asked *from, const accel__opencl_platform *platform, int32_t ordinal,
+                          accel_device_info *info)
 {
     unsigned char b[16] = {0};
     const char *const texts[] = {platform->name, info->vendor, info->name};
     /* A driver of processors gives all of them one UUID: only those of cards tell devices apart. */
     const bool own = info->kind != ACCEL_DEVICE_KIND_CPU &&
-                     accel__opencl_has_extension(from->api, from->device, "cl_khr_device_uuid") &&
-                     from->api->clGetDeviceInfo(from->device, CL_DEVICE_UUID_KHR, sizeof b, b,
-                                                NULL) == CL_SUCCESS;
+                     has_extension(from, "cl_khr_device_uuid") &&
+                     read_known(from, CL_DEVICE_UUID_KHR, b, sizeof b);
     if (!own || is_zero(b))
         hash_identity(texts, sizeof texts / sizeof texts[0], ordinal, b);
     snprintf(info->uuid, sizeof info->uuid,
@@ -102,12 +119,11 @@ static void describe_uuid(const asked *from, const accel__opencl_platform *platf
              b[14], b[15]);
 }
 
-static void describe_bus(const asked *from, accel_device_info *info)
+static void describe_bus(asked *from, accel_device_info *info)
 {
     accel__opencl_bus_info bus;
-    if (accel__opencl_has_extension(from->api, from->device, "cl_khr_pci_bus_info") &&
-        from->api->clGetDeviceInfo(from->device, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof bus, &bus,
-                                   NULL) == CL_SUCCESS)
+    if (has_extension(from, "cl_khr_pci_bus_info") &&
+        read_known(from, CL_DEVICE_PCI_BUS_INFO_KHR, &bus, sizeof bus))
         snprintf(info->bus_address, sizeof info->bus_address, "%04x:%02x:%02x.%x", bus.domain,
                  bus.bus & 0xffu, bus.device & 0xffu, bus.function & 0xfu);
 }
@@ -154,9 +170,9 @@ static void describe_info(asked *from, const accel__opencl_platform *platform, i
 
 /* ---- what it can do ---- */
 
-accel__opencl_pointers accel__opencl_choose_pointers(const accel__opencl_api *api,
-                                                     cl_device_id device)
+static accel__opencl_pointers choose_pointers(asked *from)
 {
+    const accel__opencl_api *api = from->api;
     const char *wanted = accel__environment_get("ACCEL_OPENCL_POINTERS");
     const bool translate = wanted != NULL && strcmp(wanted, "translate") == 0;
     const bool no_usm = translate || (wanted != NULL && strcmp(wanted, "svm") == 0);
@@ -168,17 +184,27 @@ accel__opencl_pointers accel__opencl_choose_pointers(const accel__opencl_api *ap
     if (!no_usm && api->clDeviceMemAllocINTEL != NULL && api->clMemFreeINTEL != NULL &&
         api->clSetKernelArgMemPointerINTEL != NULL && api->clEnqueueMemFillINTEL != NULL &&
         api->clEnqueueMemcpyINTEL != NULL &&
-        accel__opencl_has_extension(api, device, "cl_intel_unified_shared_memory") &&
-        (read_optional(api, device, CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL) &
+        has_extension(from, "cl_intel_unified_shared_memory") &&
+        (read_optional(from, CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL) &
          CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL) != 0)
         return ACCEL__OPENCL_USM;
     if (!translate && api->clSVMAlloc != NULL && api->clSVMFree != NULL &&
         api->clEnqueueSVMMemcpy != NULL && api->clEnqueueSVMMemFill != NULL &&
         api->clSetKernelArgSVMPointer != NULL &&
-        (read_optional(api, device, CL_DEVICE_SVM_CAPABILITIES) &
-         CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0)
+        (read_optional(from, CL_DEVICE_SVM_CAPABILITIES) & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0)
         return ACCEL__OPENCL_SVM;
     return ACCEL__OPENCL_TRANSLATE;
+}
+
+accel_status accel__opencl_choose_ways(const accel__opencl_api *api, cl_device_id device,
+                                       accel__opencl_pointers *out_pointers,
+                                       bool *out_exact_division)
+{
+    asked from = {.api = api, .device = device, .status = ACCEL_OK};
+    *out_pointers = choose_pointers(&from);
+    *out_exact_division = (read_optional(&from, CL_DEVICE_SINGLE_FP_CONFIG) &
+                           CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    return from.status;
 }
 
 /* Limits of a launch. OpenCL has none for the grid but that sizes fit the device's size_t. */
@@ -245,8 +271,8 @@ static void describe_capability(asked *from, const accel__opencl_platform *platf
     describe_memory(from, capability);
     if (from->status != ACCEL_OK)
         return;
-    const accel__opencl_pointers pointers = accel__opencl_choose_pointers(from->api, from->device);
-    capability->fp64 = read_optional(from->api, from->device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+    const accel__opencl_pointers pointers = choose_pointers(from);
+    capability->fp64 = read_optional(from, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
     capability->data_types = data_types(capability->fp64);
     capability->atomics_32 = true;
     capability->timing = accel__opencl_clock_is_true(platform, from->device);
@@ -258,7 +284,7 @@ static void describe_capability(asked *from, const accel__opencl_platform *platf
     capability->pointers_in_memory = pointers == ACCEL__OPENCL_USM ||
                                      (pointers == ACCEL__OPENCL_SVM &&
                                       kind == ACCEL_DEVICE_KIND_CPU);
-    if (accel__opencl_has_extension(from->api, from->device, "cl_khr_priority_hints") &&
+    if (has_extension(from, "cl_khr_priority_hints") &&
         from->api->clCreateCommandQueueWithProperties != NULL) {
         capability->priority_lowest = 1;
         capability->priority_highest = -1;

@@ -14,9 +14,11 @@ accel_status accel__opencl_describe(const accel__opencl_platform *platform, cl_d
                                     int32_t ordinal, accel_backend_found *out_found);
 
 /* The best way to address memory that the device and ACCEL_OPENCL_POINTERS (usm, svm, translate; unset:
- * the best there is) allow. */
-accel__opencl_pointers accel__opencl_choose_pointers(const accel__opencl_api *api,
-                                                     cl_device_id device);
+ * the best there is) allow, and whether kernels divide exactly. Asked when a device is opened, too. Errors:
+ * the driver's own: a lesser way than the one that was reported would be another device. */
+accel_status accel__opencl_choose_ways(const accel__opencl_api *api, cl_device_id device,
+                                       accel__opencl_pointers *out_pointers,
+                                       bool *out_exact_division);
 
 /* selftest.c: whether the device's profiling clock tells the truth. */
 bool accel__opencl_clock_is_true(const accel__opencl_platform *platform, cl_device_id device);

@@ -26,6 +26,8 @@ static accel_status status_of(cl_int code)
     case CL_COMPILER_NOT_AVAILABLE:
     case CL_LINKER_NOT_AVAILABLE:
         return ACCEL_ERROR_NO_COMPILER;
+    case CL_PROFILING_INFO_NOT_AVAILABLE: /* the event was recorded again on another thread */
+        return ACCEL_ERROR_NOT_READY;
     case CL_BUILD_PROGRAM_FAILURE:
     case CL_COMPILE_PROGRAM_FAILURE:
     case CL_LINK_PROGRAM_FAILURE:

@@ -130,31 +130,37 @@ static void tidy(const char *text, char *buffer, size_t capacity)
     buffer[size] = '\0';
 }
 
-static accel_status check_size(cl_int code, size_t size, const char *call)
+/* What has texts: a device, or where that is NULL a platform. */
+typedef struct text_owner {
+    cl_device_id device;
+    cl_platform_id platform;
+} text_owner;
+
+static cl_int ask_text(const accel__opencl_api *api, text_owner owner, cl_uint what, size_t size,
+                       char *text, size_t *out_size)
 {
-    if (code != CL_SUCCESS)
-        return accel__opencl_fail(code, call);
-    if (size <= TEXT_MAX)
-        return ACCEL_OK;
-    return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, "opencl", function,
-                       "%s says that a text has %zu bytes", call, size);
+    return owner.device != NULL
+               ? api->clGetDeviceInfo(owner.device, what, size, text, out_size)
+               : api->clGetPlatformInfo(owner.platform, what, size, text, out_size);
 }
 
 /* The whole text, to be freed. */
-static accel_status get_device_text(const accel__opencl_api *api, cl_device_id device, cl_uint what,
-                                    char **out_text)
+static accel_status get_text(const accel__opencl_api *api, text_owner owner, cl_uint what,
+                             char **out_text)
 {
-    static const char call[] = "clGetDeviceInfo";
+    const char *call = owner.device != NULL ? "clGetDeviceInfo" : "clGetPlatformInfo";
     size_t size = 0;
-    cl_int code = api->clGetDeviceInfo(device, what, 0, NULL, &size);
-    const accel_status status = check_size(code, size, call);
-    if (status != ACCEL_OK)
-        return status;
+    cl_int code = ask_text(api, owner, what, 0, NULL, &size);
+    if (code != CL_SUCCESS)
+        return accel__opencl_fail(code, call);
+    if (size > TEXT_MAX)
+        return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, "opencl", function,
+                           "%s says that a text has %zu bytes", call, size);
     char *text = accel__allocate(size + 1);
     if (text == NULL)
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", function,
                            "no memory for a text");
-    code = size != 0 ? api->clGetDeviceInfo(device, what, size, text, NULL) : CL_SUCCESS;
+    code = size != 0 ? ask_text(api, owner, what, size, text, NULL) : CL_SUCCESS;
     if (code == CL_SUCCESS) {
         *out_text = text;
         return ACCEL_OK;
@@ -163,14 +169,21 @@ static accel_status get_device_text(const accel__opencl_api *api, cl_device_id d
     return accel__opencl_fail(code, call);
 }
 
-accel_status accel__opencl_read_text(const accel__opencl_api *api, cl_device_id device,
-                                     cl_uint what, char *buffer, size_t capacity)
+/* The text, tidied; "" where it cannot be had. */
+static accel_status read_text(const accel__opencl_api *api, text_owner owner, cl_uint what,
+                              char *buffer, size_t capacity)
 {
     char *text = NULL;
-    const accel_status status = get_device_text(api, device, what, &text);
+    const accel_status status = get_text(api, owner, what, &text);
     tidy(status == ACCEL_OK ? text : "", buffer, capacity);
     accel__deallocate(text);
     return status;
+}
+
+accel_status accel__opencl_read_text(const accel__opencl_api *api, cl_device_id device,
+                                     cl_uint what, char *buffer, size_t capacity)
+{
+    return read_text(api, (text_owner){.device = device}, what, buffer, capacity);
 }
 
 accel_status accel__opencl_find_extension(const accel__opencl_api *api, cl_device_id device,
@@ -179,31 +192,13 @@ accel_status accel__opencl_find_extension(const accel__opencl_api *api, cl_devic
     char *all = NULL;
     char *rest = NULL;
     *out_found = false;
-    const accel_status status = get_device_text(api, device, CL_DEVICE_EXTENSIONS, &all);
+    const accel_status status = get_text(api, (text_owner){.device = device}, CL_DEVICE_EXTENSIONS,
+                                         &all);
     for (char *word = status == ACCEL_OK ? strtok_r(all, " ", &rest) : NULL;
          word != NULL && !*out_found; word = strtok_r(NULL, " ", &rest))
         *out_found = strcmp(word, name) == 0;
     accel__deallocate(all);
     return status;
-}
-
-static accel_status get_platform_text(const accel__opencl_api *api, cl_platform_id platform,
-                                      cl_uint what, char *buffer, size_t capacity)
-{
-    static const char call[] = "clGetPlatformInfo";
-    size_t size = 0;
-    cl_int code = api->clGetPlatformInfo(platform, what, 0, NULL, &size);
-    const accel_status status = check_size(code, size, call);
-    if (status != ACCEL_OK)
-        return status;
-    char *text = accel__allocate(size + 1);
-    if (text == NULL)
-        return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "opencl", function,
-                           "no memory for a text");
-    code = size != 0 ? api->clGetPlatformInfo(platform, what, size, text, NULL) : CL_SUCCESS;
-    tidy(text, buffer, capacity);
-    accel__deallocate(text);
-    return code == CL_SUCCESS ? ACCEL_OK : accel__opencl_fail(code, call);
 }
 
 /* ---- platforms ---- */
@@ -260,8 +255,8 @@ static accel_status open_platform(void *handle, bool is_icd, cl_platform_id id,
     if (platform->api.clGetPlatformInfo == NULL)
         return accel__fail(ACCEL_ERROR_UNSUPPORTED, "opencl", function,
                            "the driver lacks the function clGetPlatformInfo");
-    accel_status status = get_platform_text(&platform->api, id, CL_PLATFORM_VERSION, version,
-                                            sizeof version);
+    accel_status status = read_text(&platform->api, (text_owner){.platform = id},
+                                    CL_PLATFORM_VERSION, version, sizeof version);
     if (status != ACCEL_OK)
         return status;
     platform->version = parse_version(version);
@@ -270,8 +265,8 @@ static accel_status open_platform(void *handle, bool is_icd, cl_platform_id id,
     *out_usable = true;
     status = fill_api(&platform->api, handle, table, platform->version);
     if (status == ACCEL_OK)
-        status = get_platform_text(&platform->api, id, CL_PLATFORM_NAME, platform->name,
-                                   sizeof platform->name);
+        status = read_text(&platform->api, (text_owner){.platform = id}, CL_PLATFORM_NAME,
+                           platform->name, sizeof platform->name);
     if (status == ACCEL_OK)
         fill_usm(platform);
     return status == ACCEL_OK ? list_devices(platform) : status;

@@ -28,8 +28,8 @@ accel_status accel__opencl_load_library(const char *library, accel__opencl_platf
 accel_status accel__opencl_read_text(const accel__opencl_api *api, cl_device_id device,
                                      cl_uint what, char *buffer, size_t capacity);
 
-/* Whether the device has the extension of exactly that name. */
-bool accel__opencl_has_extension(const accel__opencl_api *api, cl_device_id device,
-                                 const char *name);
+/* Whether the device has the extension of exactly that name. Errors: the driver's own, OUT_OF_HOST_MEMORY. */
+accel_status accel__opencl_find_extension(const accel__opencl_api *api, cl_device_id device,
+                                          const char *name, bool *out_found);
 
 #endif

@@ -114,8 +114,10 @@ static cl_int copy_rows(accel__opencl_stream *stream, const accel_backend_copy *
 {
     const accel__opencl_api *api = stream->device->api;
     const size_t region[3] = {copy->width, copy->height, 1};
-    const size_t to_origin[3] = {to.offset, 0, 0};
-    const size_t from_origin[3] = {from.offset, 0, 0};
+    const size_t to_origin[3] = {to.offset % copy->destination_pitch,
+                                 to.offset / copy->destination_pitch, 0};
+    const size_t from_origin[3] = {from.offset % copy->source_pitch,
+                                   from.offset / copy->source_pitch, 0};
     const size_t none[3] = {0, 0, 0};
     switch (copy->direction) {
     case ACCEL_COPY_DIRECTION_HOST_TO_DEVICE:
@@ -133,7 +135,16 @@ static cl_int copy_rows(accel__opencl_stream *stream, const accel_backend_copy *
     }
 }
 
-/* Row by row: OpenCL wants equal pitches within one buffer. */
+/* Whether OpenCL takes a copy within one buffer as rectangles: pitches are equal, and no row goes on behind
+ * the end of a line, which drivers take for an overlap. */
+static bool are_rectangles(const accel_backend_copy *copy, side to, side from)
+{
+    const size_t pitch = copy->source_pitch;
+    return copy->destination_pitch == pitch && to.offset % pitch + copy->width <= pitch &&
+           from.offset % pitch + copy->width <= pitch;
+}
+
+/* Row by row. */
 static cl_int copy_within(accel__opencl_stream *stream, const accel_backend_copy *copy, side to,
                           side from, cl_event *event)
 {
@@ -169,7 +180,7 @@ static accel_status copy_buffers(accel__opencl_stream *stream, accel__opencl_dev
     cl_int code = CL_SUCCESS;
     if (is_one_piece(copy))
         code = copy_linear(stream, copy, to, from, copy->width * copy->height, &event);
-    else if (to.buffer == from.buffer && copy->destination_pitch != copy->source_pitch)
+    else if (to.buffer == from.buffer && !are_rectangles(copy, to, from))
         code = copy_within(stream, copy, to, from, &event);
     else
         code = copy_rows(stream, copy, to, from, &event);

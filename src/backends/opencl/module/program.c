@@ -10,12 +10,8 @@ enum { BYTES_MAX = 1 << 28 };
 
 const char *accel__opencl_build_options(const accel__opencl_device *device)
 {
-    cl_bitfield config = 0;
-    const cl_int code = device->api->clGetDeviceInfo(device->id, CL_DEVICE_SINGLE_FP_CONFIG,
-                                                     sizeof config, &config, NULL);
-    return code == CL_SUCCESS && (config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0
-               ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-               : "-cl-std=CL1.2";
+    return device->exact_division ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+                                  : "-cl-std=CL1.2";
 }
 
 char *accel__opencl_build_log(const accel__opencl_device *device, cl_program program)

@@ -196,6 +196,20 @@ accel_status accel__opencl_stream_query(accel_native_stream *native, bool *out_d
     return ACCEL_OK;
 }
 
+/* Waits without an event: who queued a copy is not to find it under way because none could be retained. */
+static cl_int finish(accel__opencl_stream *stream, cl_int *out_state)
+{
+    const accel__opencl_api *api = stream->device->api;
+    cl_int code = api->clFinish(stream->queue);
+    accel__mutex_lock(&stream->mutex);
+    if (code == CL_SUCCESS)
+        code = accel__opencl_state(api, stream->last, out_state);
+    accel__mutex_unlock(&stream->mutex);
+    if (*out_state > CL_COMPLETE) /* of what was queued meanwhile */
+        *out_state = CL_COMPLETE;
+    return code;
+}
+
 accel_status accel__opencl_stream_synchronize(accel_native_stream *native)
 {
     accel__opencl_stream *stream = (accel__opencl_stream *)native;
@@ -207,6 +221,8 @@ accel_status accel__opencl_stream_synchronize(accel_native_stream *native)
     if (last != NULL) {
         code = accel__opencl_await(api, last, &state);
         api->clReleaseEvent(last);
+    } else if (code != CL_SUCCESS) {
+        code = finish(stream, &state);
     }
     if (code != CL_SUCCESS)
         return accel__opencl_fail_question(code, function);

@@ -1,0 +1,28 @@
+/* ledger.h: what a process holds: the library's own blocks and mappings, objects of the driver, the
+ * process' descriptors, threads and mappings, and whether the figures are back to zero. */
+#ifndef TESTS_FAILURES_LEDGER_H
+#define TESTS_FAILURES_LEDGER_H
+
+#include "scenario.h"
+
+typedef struct ledger {
+    int64_t blocks;
+    int64_t mapped_size;
+    int64_t driver_objects;
+    int64_t descriptors;
+    int64_t threads;
+    int64_t mappings; /* lines of /proc/self/maps */
+    int64_t resident; /* bytes */
+} ledger;
+
+/* Gives back what is cached, and waits for what is under way. Notes in the world where something is not
+ * back to zero then. */
+void ledger_settle(world *w);
+
+ledger ledger_read(void);
+
+/* Whether there is more now than before; writes what. The last two are no part of it: they depend on the
+ * C library. */
+bool ledger_grew(const ledger *before, const ledger *now, char *text, size_t capacity);
+
+#endif
