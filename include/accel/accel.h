@@ -7,7 +7,7 @@
  *            cleared on entry: after a failure they are zero or NULL, unless its header says else.
  * Names      accel_<noun>_<verb>; what mirrors a function of torch.accelerator has its name behind the
  *            prefix (accel_set_stream; docs/torch-page.md has them all). Inputs come first, out_
- *            parameters last. A `size` is bytes, a `count` is things.
+ *            parameters last. A `size` is bytes, a `count` is things; limits end in _MAX.
  * Errors     After a failure accel_last_error() says what failed, why, and what to do. No call
  *            prints, aborts or exits. Bad arguments are found before anything is changed. Every
  *            function may give INVALID_ARGUMENT (NULL where something is needed, a number outside of

@@ -45,7 +45,7 @@ typedef struct accel_backend_probe {
     int32_t device_count; /* devices that are certain */
     bool cannot_tell;     /* there may be more; `reason` says why that cannot be known */
     char reason[256];     /* also for 0 devices; "" where all is well */
-    char variable[64];    /* the variable whose value fits nothing, where that is the reason; else "" */
+    char variable[64];    /* the one whose value fits nothing, where that is the reason; else "" */
 } accel_backend_probe;
 
 /* For devices that the asking process can find by itself. All questions: they read /proc, /sys, file

@@ -41,9 +41,9 @@
  *
  * Threads: a graph is locked inside; a capture may be used from any number of threads. A call on a stream
  * while another thread begins a capture there comes before it or is part of it; one that meets the end of a
- * capture may fail with ACCEL_ERROR_CAPTURE, and the graph is none the worse. (Only what a random fill draws
- * is decided apart from where its kernel goes: begin captures where no other thread fills.) Inside a callback
- * every call but retain and release is refused (IN_CALLBACK).
+ * capture may fail with ACCEL_ERROR_CAPTURE, and the graph is none the worse. (What accel_random_reserve gives
+ * is for the capture, or for none, as it was then.) Inside a callback every call but retain and release is
+ * refused (IN_CALLBACK).
  * Fork: a capture that is open belongs to its process: in a child its streams capture nothing, and the
  * graph is to be reset. A graph of a backend that survives a fork can be replayed in the child.
  */

@@ -147,7 +147,7 @@ typedef struct accel_kernel_arg {
     }
 
 /* The most bytes that the arguments of one launch may have in all (values, and 8 per pointer). */
-#define ACCEL_KERNEL_ARGS_MAX_SIZE 4096
+#define ACCEL_KERNEL_ARGS_SIZE_MAX 4096
 
 /* The shape of a launch: the grid counts blocks, the block counts work-items. Set the dimensions you
  * do not need to 1. */

@@ -72,7 +72,7 @@ typedef enum accel_memory_action {
 } accel_memory_action;
 #define ACCEL_MEMORY_ACTION_BIT(action) (UINT32_C(1) << (action))
 
-#define ACCEL_MEMORY_HISTORY_MAX_FRAMES 64
+#define ACCEL_MEMORY_HISTORY_FRAMES_MAX 64
 
 typedef struct accel_memory_history_options {
     uint32_t struct_size;
@@ -80,7 +80,7 @@ typedef struct accel_memory_history_options {
     accel_memory_history_context context;
     accel_memory_history_unwinder unwinder;
     uint32_t
-        max_frames; /* of a stack, the innermost; up to ACCEL_MEMORY_HISTORY_MAX_FRAMES; 0: 16 */
+        max_frames; /* of a stack, the innermost; up to ACCEL_MEMORY_HISTORY_FRAMES_MAX; 0: 16 */
     uint32_t skip_actions; /* ACCEL_MEMORY_ACTION_BIT()s of events not to keep */
     size_t max_entries;    /* of a device; then the oldest go. Up to 2^28; 0: 2^20 */
 } accel_memory_history_options;

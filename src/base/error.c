@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/out_struct.h"
+#include "base/lent.h"
 
 enum { MESSAGE_SIZE = sizeof((accel__error_record *)0)->message };
 
@@ -33,6 +33,19 @@ void accel__error_save(accel__error_record *out_copy)
 void accel__error_restore(const accel__error_record *copy)
 {
     record = *copy;
+}
+
+void accel__error_set_aside(accel__error_aside *out_aside)
+{
+    out_aside->muted = muted;
+    out_aside->record = record;
+    muted = 0;
+}
+
+void accel__error_put_back(const accel__error_aside *aside)
+{
+    muted = aside->muted;
+    record = aside->record;
 }
 
 /* Ends `text` before a UTF-8 sequence that the cut at its end left incomplete. */

@@ -48,4 +48,14 @@ typedef struct accel__error_record {
 void accel__error_save(accel__error_record *out_copy);
 void accel__error_restore(const accel__error_record *copy);
 
+/* Around a function of the program's that is called from inside of a call: it may ask for the failures of its
+ * own calls, though the thread is muted, and leaves none of them to the call that it interrupts. */
+typedef struct accel__error_aside {
+    unsigned muted;
+    accel__error_record record;
+} accel__error_aside;
+
+void accel__error_set_aside(accel__error_aside *out_aside);
+void accel__error_put_back(const accel__error_aside *aside);
+
 #endif

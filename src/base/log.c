@@ -53,9 +53,12 @@ void accel__log(accel_log_level level, const char *backend, const char *format, 
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    accel__error_aside aside;
+    accel__error_set_aside(&aside);
     in_callback = true; /* accel may log while it refuses a call of the callback */
     accel__callback_enter();
     now->callback(level, backend != NULL ? backend : "", text, now->user);
     accel__callback_leave();
     in_callback = false;
+    accel__error_put_back(&aside);
 }

@@ -99,7 +99,7 @@ static accel__exit parse_local(accel__argument *argument, const char *rest)
 {
     uint64_t size = 0;
     argument->kind = ACCEL__ARGUMENT_LOCAL;
-    if (!accel__parse_digits(rest, &size, &rest) || *rest != '\0' || size == 0 || size > SIZE_MAX)
+    if (!accel__parse_count(rest, 1, SIZE_MAX, &size))
         return refuse(argument, "is not local: with a number of bytes above 0");
     argument->size = (size_t)size;
     return ACCEL__EXIT_OK;

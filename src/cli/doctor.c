@@ -142,14 +142,12 @@ static accel__exit take_option(void *place, int option)
 {
     doctor_request *request = place;
     uint64_t value = 0;
-    const char *rest = NULL;
     if (option == ACCEL__OPTION_JSON)
         return accel__take_json(&request->json, option);
     const accel__exit result = accel__take_once(&request->timeout_text, "--timeout");
     if (result != ACCEL__EXIT_OK)
         return result;
-    if (!accel__parse_digits(optarg, &value, &rest) || *rest != '\0' || value < 1 ||
-        value > TIMEOUT_MAX_MS)
+    if (!accel__parse_count(optarg, 1, TIMEOUT_MAX_MS, &value))
         return accel__cli_misuse(
             "--timeout \"%.40s\" is no number of milliseconds from 1 to %d; see accel "
             "doctor --help",

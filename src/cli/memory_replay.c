@@ -158,13 +158,12 @@ static accel__exit read_conf(char **conf)
 /* By its index, or by its name where the snapshot tells names. */
 static bool find_device(const accel__snapshot *snapshot, const char *text, uint64_t *out_index)
 {
-    const char *rest = NULL;
     for (size_t i = 0; i < snapshot->device_name_count; i++)
         if (strcmp(snapshot->device_names[i], text) == 0) {
             *out_index = i;
             return true;
         }
-    return accel__parse_digits(text, out_index, &rest) && *rest == '\0';
+    return accel__parse_count(text, 0, UINT64_MAX, out_index);
 }
 
 static accel__exit choose_named(const replay *r, const accel__snapshot *snapshot, size_t *out_index)

@@ -75,13 +75,12 @@ static accel__exit take_option(void *place, int option)
 {
     report_request *request = place;
     uint64_t value = 0;
-    const char *rest = NULL;
     if (option == ACCEL__OPTION_JSON)
         return accel__take_json(&request->json, option);
     const accel__exit result = accel__take_once(&request->top_text, "--top");
     if (result != ACCEL__EXIT_OK)
         return result;
-    if (!accel__parse_digits(optarg, &value, &rest) || *rest != '\0' || value > TOP_MAX)
+    if (!accel__parse_count(optarg, 0, TOP_MAX, &value))
         return accel__cli_misuse(
             "--top \"%.40s\" is no number from 0 to %d; see accel memory report --help", optarg,
             TOP_MAX);

@@ -36,6 +36,16 @@ bool accel__parse_digits(const char *text, uint64_t *out_value, const char **out
     return parse_base(text, 10, out_value, out_rest);
 }
 
+bool accel__parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *out_value)
+{
+    uint64_t value = 0;
+    const char *rest = NULL;
+    if (!accel__parse_digits(text, &value, &rest) || *rest != '\0' || value < least || value > most)
+        return false;
+    *out_value = value;
+    return true;
+}
+
 /* Sign and magnitude, so that one parser serves all integer types. */
 static bool parse_integer(const char *text, bool *out_negative, uint64_t *out_magnitude)
 {

@@ -12,6 +12,9 @@
  * 64 bits. */
 bool accel__parse_digits(const char *text, uint64_t *out_value, const char **out_rest);
 
+/* The whole of `text` as such a number, from `least` to `most`; else false, and *out_value is as before. */
+bool accel__parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *out_value);
+
 /* The whole of `text` as a value of `type`, written to `bytes` (of the type's size). Integers may be
  * hexadecimal (0x), floating-point numbers also inf and nan. False: not a number, or out of range. */
 bool accel__parse_scalar(const char *text, accel_data_type type, void *bytes);

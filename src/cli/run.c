@@ -98,13 +98,11 @@ static accel__exit take_option(void *request, int option)
 static accel__exit parse_values_of_options(run_request *run)
 {
     uint64_t repeat = 1;
-    const char *rest = "";
     accel__exit result = ACCEL__EXIT_OK;
     if (run->grid_text == NULL)
         return accel__cli_misuse(
             "-g is missing; tell how many work-items the kernel has, like -g 1024");
-    if (run->repeat_text != NULL && (!accel__parse_digits(run->repeat_text, &repeat, &rest) ||
-                                     *rest != '\0' || repeat == 0 || repeat > REPEAT_MAX))
+    if (run->repeat_text != NULL && !accel__parse_count(run->repeat_text, 1, REPEAT_MAX, &repeat))
         return accel__cli_misuse("--repeat \"%.60s\" is not a number from 1 to %d; correct it",
                                  run->repeat_text, REPEAT_MAX);
     run->repeat = (uint32_t)repeat;

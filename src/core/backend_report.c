@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/device.h"
-#include "core/options.h"
 
 /* Which variable the reader should look at. */
 static const char *variable_of(const accel__inventory *inventory, const char *problem)

@@ -37,9 +37,12 @@ enum { SLEEP_LEAST_NS = 20000, SLEEP_MOST_NS = 1000000 };
 
 static void run(callback *made, accel_status status)
 {
+    accel__error_aside aside; /* a thread that waits, or releases, may run it in between */
+    accel__error_set_aside(&aside);
     accel__callback_enter();
     made->call(made->stream, status, made->user);
     accel__callback_leave();
+    accel__error_put_back(&aside);
 }
 
 static void discard(callback *made)

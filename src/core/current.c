@@ -151,6 +151,7 @@ accel_status accel_current_device_idx(accel_backend backend, int32_t *out_index)
     return accel_current_device_index(backend, out_index);
 }
 
+/* Makes `device` current, and says which one of its backend was. */
 static accel_status exchange(accel_device device, const char *function, accel_device *out_previous)
 {
     *out_previous = ACCEL_DEVICE(ACCEL_BACKEND_NONE, ACCEL_INDEX_NONE);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/current.h"
 #include "core/device.h"
-#include "core/options.h"
 
 static accel_status malformed(const char *text)
 {

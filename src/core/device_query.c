@@ -2,9 +2,9 @@
 #include <accel/device.h>
 
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/current.h"
 #include "core/device.h"
-#include "core/options.h"
 
 uint32_t accel_backend_count(void)
 {

@@ -5,9 +5,9 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/capture.h"
 #include "core/current.h"
-#include "core/options.h"
 
 static accel_status check(const accel_event *event, const char *function)
 {

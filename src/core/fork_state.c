@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/lifecycle.h"
-#include "core/options.h"
 #include "platform/trace.h"
 
 /* Appends one piece of evidence. */

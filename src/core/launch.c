@@ -1,7 +1,8 @@
 /* launch.c: the way of a launch through the core: look at the shape, look at the arguments, hand it to
  * the backend. No lock, no allocation. */
+#include "core/launch.h"
+
 #include "base/error.h"
-#include "core/capture.h"
 #include "core/current.h"
 #include "core/module.h"
 
@@ -78,10 +79,10 @@ static accel_status check_argument(const accel_kernel *kernel, uint32_t index,
                              param->kind == ACCEL_PARAM_KIND_VALUE     ? "a value is wanted"
                              : param->kind == ACCEL_PARAM_KIND_POINTER ? "a pointer is wanted"
                                                                        : "local memory is wanted");
-    if (bytes > ACCEL_KERNEL_ARGS_MAX_SIZE - so_far->bytes)
+    if (bytes > ACCEL_KERNEL_ARGS_SIZE_MAX - so_far->bytes)
         return accel__fail(ACCEL_ERROR_OUT_OF_RANGE, kernel->backend->table.name, function,
                            "the arguments of '%s' have more than %d bytes in all",
-                           kernel->facts.name, ACCEL_KERNEL_ARGS_MAX_SIZE);
+                           kernel->facts.name, ACCEL_KERNEL_ARGS_SIZE_MAX);
     so_far->bytes += bytes;
     return ACCEL_OK;
 }
@@ -200,7 +201,7 @@ static inline bool are_plain_arguments(const accel_kernel *kernel, const accel_k
             return false;
         bytes += params[i].size | sizeof(void *);
     }
-    return bytes <= ACCEL_KERNEL_ARGS_MAX_SIZE;
+    return bytes <= ACCEL_KERNEL_ARGS_SIZE_MAX;
 }
 
 static accel_status check_kernel(const accel_kernel *kernel, const accel_launch_shape *shape)
@@ -230,16 +231,14 @@ accel_status accel__launch_check(const accel_kernel *kernel, const accel_launch_
     return status == ACCEL_OK ? check_launch(kernel, shape, args, arg_count, out_empty) : status;
 }
 
-/* Takes over the caller's count of the capture. */
-static accel_status launch_captured(accel__capture *capture, accel_kernel *kernel,
-                                    accel_stream *stream, const accel_launch_shape *shape,
-                                    const accel_kernel_arg *args, uint32_t arg_count, bool empty)
+accel_status accel__launch_queue(accel_kernel *kernel, accel_stream *stream,
+                                 accel_native_stream *native, accel__capture *capture,
+                                 const accel_launch_shape *shape, const accel_kernel_arg *args,
+                                 uint32_t arg_count)
 {
-    const accel_status status = empty ? ACCEL_OK
-                                      : capture->ops->launch(capture, stream, kernel, shape, args,
-                                                             arg_count);
-    accel__capture_release(capture);
-    return status;
+    return capture != NULL ? capture->ops->launch(capture, stream, kernel, shape, args, arg_count)
+                           : kernel->backend->table.kernel.launch(native, kernel->facts.function,
+                                                                  shape, args, arg_count);
 }
 
 __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *kernel,
@@ -259,12 +258,10 @@ __attribute__((noinline, cold)) static accel_status launch_slow(accel_kernel *ke
     if (status != ACCEL_OK)
         return status;
     status = accel__stream_use(stream, function, &native, &capture);
-    if (capture != NULL)
-        return launch_captured(capture, kernel, stream, shape, args, arg_count, empty);
-    if (status != ACCEL_OK || empty)
-        return status;
-    return kernel->backend->table.kernel.launch(native, kernel->facts.function, shape, args,
-                                                arg_count);
+    if (status == ACCEL_OK && !empty)
+        status = accel__launch_queue(kernel, stream, native, capture, shape, args, arg_count);
+    accel__capture_release(capture);
+    return status;
 }
 
 accel_status accel_kernel_launch(accel_kernel *kernel, accel_stream *stream,

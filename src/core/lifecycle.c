@@ -10,11 +10,11 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "base/log.h"
 #include "core/current.h"
 #include "core/default_backend.h"
 #include "core/device.h"
-#include "core/options.h"
 #include "platform/futex.h"
 
 /* Bit per backend (number - 1) that this thread is starting or draining, and the process in which it does:

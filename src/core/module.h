@@ -38,8 +38,4 @@ accel_status accel__module_load(accel_module *module, const void *object, size_t
 accel_status accel__module_adopt(accel_module *module, accel_native_module *native,
                                  const char *function);
 
-/* launch.c: all that accel_kernel_launch checks but the stream. *out_empty: nothing would run. */
-accel_status accel__launch_check(const accel_kernel *kernel, const accel_launch_shape *shape,
-                                 const accel_kernel_arg *args, uint32_t arg_count, bool *out_empty);
-
 #endif

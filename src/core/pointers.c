@@ -15,7 +15,7 @@
 #include "core/pointers.h"
 
 #include "base/allocate.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "core/pointers_table.h"
 #include "platform/spin.h"
 

@@ -8,12 +8,12 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/callback.h"
 #include "core/capture.h"
 #include "core/current.h"
 #include "core/device.h"
 #include "core/event.h"
-#include "core/options.h"
 
 static _Atomic(uint64_t) last_id;
 static _Atomic(size_t) next_place;

@@ -1,6 +1,7 @@
 /* build.c: nodes that are added one by one: accel_graph_add_…. What each call takes is checked as the
  * call that the node stands for does. */
 #include "graph/build.h"
+#include "core/launch.h"
 
 #include "base/error.h"
 #include "core/event.h"

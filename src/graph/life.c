@@ -2,8 +2,8 @@
  * the scope. */
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/current.h"
-#include "core/options.h"
 #include "graph/graph.h"
 
 /* ---- checks ---- */

@@ -1,6 +1,6 @@
 /* question.c: what a program can ask a graph. */
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "graph/graph.h"
 
 accel_status accel_graph_get_device(const accel_graph *graph, accel_device *out_device)

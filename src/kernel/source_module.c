@@ -7,9 +7,9 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "base/log.h"
 #include "core/lifecycle.h"
-#include "core/options.h"
 #include "kernel/source_build.h"
 
 /* ---- the caller's options ---- */

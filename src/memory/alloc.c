@@ -3,10 +3,11 @@
 #include <accel/memory.h>
 
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/capture.h"
 #include "core/current.h"
-#include "core/options.h"
 #include "memory/at_hand.h"
+#include "memory/collect.h"
 #include "memory/debug.h"
 #include "memory/foreign.h"
 #include "memory/heap/uses.h"
@@ -92,14 +93,6 @@ static accel_status find_lane(accel_stream *stream, accel_memory_pool *pool, acc
     const accel_status status = pool != NULL ? accel__pool_heap(pool, alloc_function, &heap)
                                              : accel__heap_of(stream->device, NULL, &heap);
     return status == ACCEL_OK ? accel__lane_of(heap, stream, out_lane) : status;
-}
-
-static void collect_after_synchronize(void)
-{
-    accel__uses_collect(NULL);
-    accel__host_collect();
-    accel__foreign_collect();
-    accel__pool_settle(NULL);
 }
 
 /* Around what is told to the statistics. A thread that has no share of the device, for want of host memory,
@@ -197,7 +190,7 @@ static accel_status alloc_plain(accel_stream *stream, size_t size,
 static accel_status alloc_prepared(accel_stream *stream, size_t size,
                                    const accel_memory_options *options, void **out_pointer)
 {
-    atomic_store(&accel__after_synchronize, collect_after_synchronize);
+    accel__collect_after_synchronize();
     const accel__config *config = accel__config_get();
     return config->guard || config->poison
                ? accel__debug_alloc(stream, size, options, alloc_plain, out_pointer)

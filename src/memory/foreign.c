@@ -5,8 +5,9 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/device.h"
-#include "core/options.h"
+#include "memory/collect.h"
 #include "memory/heap/heap.h"
 #include "memory/host/host.h"
 #include "memory/marks.h"
@@ -73,9 +74,12 @@ static void complete(foreign *memory)
     put_aside(memory);
     if (release == NULL)
         return;
+    accel__error_aside aside;
+    accel__error_set_aside(&aside);
     accel__callback_enter();
     release(pointer, size, user);
     accel__callback_leave();
+    accel__error_put_back(&aside);
 }
 
 static void wait_for_streams(foreign *memory)
@@ -285,5 +289,6 @@ accel_status accel_memory_wrap(accel_device device, void *pointer, size_t size,
         status = check_overlap(&w, __func__);
     if (status == ACCEL_OK)
         accel__foreign_collect();
+    accel__collect_after_synchronize(); /* nothing may ever be allocated */
     return status == ACCEL_OK ? enter(&w, __func__) : status;
 }

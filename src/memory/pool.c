@@ -9,7 +9,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "memory/cache.h"
 
 /* A structure waits until that many others are gone, too. */
@@ -178,6 +178,17 @@ accel_status accel__pool_create_for_graph(accel__device *device, const char *fun
 /* ---- the heap ---- */
 
 /* Called by the heap without locks. */
+static void source_free(void *user, void *pointer, size_t size)
+{
+    const accel_memory_pool *pool = user;
+    const accel_memory_source *source = &pool->options.source;
+    accel__error_aside aside;
+    accel__error_set_aside(&aside);
+    source->free(source->user, pool->device->id, pointer, size);
+    accel__error_put_back(&aside);
+}
+
+/* The same. */
 static accel_status source_alloc(void *user, size_t size, size_t alignment, void **out_pointer)
 {
     static const char function[] = "accel_memory_alloc";
@@ -185,8 +196,11 @@ static accel_status source_alloc(void *user, size_t size, size_t alignment, void
     const accel_memory_source *source = &pool->options.source;
     void *pointer = NULL;
     *out_pointer = NULL;
+    accel__error_aside aside;
+    accel__error_set_aside(&aside);
     const accel_status status = source->alloc(source->user, pool->device->id, size, alignment,
                                               &pointer);
+    accel__error_put_back(&aside);
     if (status != ACCEL_OK || pointer == NULL)
         return accel__fail(ACCEL_ERROR_OUT_OF_MEMORY, pool->device->backend->table.name, function,
                            "the source of the memory pool (%llu, %llu) gave no %zu bytes",
@@ -196,20 +210,13 @@ static accel_status source_alloc(void *user, size_t size, size_t alignment, void
         *out_pointer = pointer;
         return ACCEL_OK;
     }
-    source->free(source->user, pool->device->id, pointer, size);
+    source_free(user, pointer, size);
     return accel__fail(
         ACCEL_ERROR_INVALID_STATE, pool->device->backend->table.name, function,
         "the source of the memory pool (%llu, %llu) gave %p, which is not aligned to "
         "%zu bytes",
         (unsigned long long)pool->id.first, (unsigned long long)pool->id.second, pointer,
         alignment);
-}
-
-static void source_free(void *user, void *pointer, size_t size)
-{
-    const accel_memory_pool *pool = user;
-    const accel_memory_source *source = &pool->options.source;
-    source->free(source->user, pool->device->id, pointer, size);
 }
 
 /* NULL: none in this process. */
@@ -282,8 +289,12 @@ static void finish(accel_memory_pool *pool)
     atomic_fetch_sub(&accel__pools_draining, 1);
     pool->is_gone = true;
     put_gone(pool);
-    if (source.release != NULL && is_own)
-        source.release(source.user);
+    if (source.release == NULL || !is_own)
+        return;
+    accel__error_aside aside;
+    accel__error_set_aside(&aside);
+    source.release(source.user);
+    accel__error_put_back(&aside);
 }
 
 /* The pool is released. One thread works at a time; what happens meanwhile is seen by its next round. */

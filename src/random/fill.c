@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/current.h"
-#include "core/options.h"
+#include "core/launch.h"
 #include "random/capture.h"
 #include "random/defaults.h"
 #include "random/kernels.h"
@@ -57,8 +58,10 @@ static uint64_t words_of(const fill_call *call)
 /* Where words were taken. */
 typedef struct taken_words {
     accel__rng_state state;
-    accel__capture *capture;  /* counted: it keeps the part; NULL: outside of a capture */
-    accel__random_part *part; /* NULL likewise */
+    accel__capture
+        *capture; /* counted: it keeps the part; NULL: outside of a capture, and then … */
+    accel_native_stream *native; /* … where a fill goes */
+    accel__random_part *part;    /* NULL likewise */
     uint64_t offset;
     uint64_t words;
 } taken_words;
@@ -70,11 +73,11 @@ static bool round_up(uint64_t words, uint64_t *out_rounded)
     return !overflows;
 }
 
-/* Ends with let_go, also after a failure. */
-static accel_status take(accel_generator *generator, accel_stream *stream, uint64_t words,
-                         taken_words *out_taken, const char *function)
+/* For what goes to `out_taken->capture`, which is set. Ends with let_go, also after a failure. */
+static accel_status take(accel_generator *generator, uint64_t words, taken_words *out_taken,
+                         const char *function)
 {
-    *out_taken = (taken_words){.words = words, .capture = accel__capture_of(stream)};
+    out_taken->words = words;
     if (out_taken->capture == NULL) {
         const accel_status status = accel__generator_take(generator, words, &out_taken->state,
                                                           function);
@@ -143,7 +146,8 @@ static accel_status launch_part(const fill_call *call, const accel__fill_kernel 
     const accel_launch_shape shape = {
         .grid = {(elements + kernel->elements - 1) / kernel->elements, 1, 1},
         .block = {kernel->block, 1, 1}};
-    const accel_status status = accel_kernel_launch(kernel->kernel, call->stream, &shape, args,
+    const accel_status status = accel__launch_queue(kernel->kernel, call->stream, taken->native,
+                                                    taken->capture, &shape, args,
                                                     sizeof args / sizeof args[0]);
     return accel__error_met_by(status, call->function);
 }
@@ -238,8 +242,10 @@ static accel_status run(fill_call *call)
         status = fail_words(call->function);
     if (status == ACCEL_OK)
         status = accel__fill_kernel_get(call->device, call->kind, &kernel, call->function);
+    if (status == ACCEL_OK) /* one look: the words come from where the kernel goes */
+        status = accel__stream_use(call->stream, call->function, &taken.native, &taken.capture);
     if (status == ACCEL_OK)
-        status = take(call->generator, call->stream, words, &taken, call->function);
+        status = take(call->generator, words, &taken, call->function);
     if (status == ACCEL_OK) {
         status = launch(call, &kernel, &taken);
         if (status != ACCEL_OK)
@@ -435,8 +441,10 @@ accel_status accel_random_reserve(accel_generator *generator, accel_stream *stre
         status = accel__device_use(stream->device, __func__);
     if (status == ACCEL_OK && !round_up(word_count, &words))
         status = fail_words(__func__);
-    if (status == ACCEL_OK)
-        status = take(generator, stream, words, &taken, __func__);
+    if (status == ACCEL_OK) {
+        taken.capture = accel__capture_of(stream);
+        status = take(generator, words, &taken, __func__);
+    }
     if (status == ACCEL_OK) {
         known.from_cells = taken.part != NULL;
         known.seed = taken.state.seed;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "random/capture.h"
 #include "random/defaults.h"
 

@@ -249,8 +249,8 @@ static void ignore(accel_stream *on, accel_status status, void *user)
 static void *queue_anyway(void *index)
 {
     (void)index;
-    uint32_t from[4] = {0};
-    uint32_t to[4] = {0};
+    static uint32_t from[4]; /* not on the stack: some copies run after the thread has ended */
+    static uint32_t to[4];
     accel_event *event = NULL;
     THREAD_CHECK(accel_event_create(test_cpu_device(0), NULL, &event) == ACCEL_OK);
     while (!stop) {

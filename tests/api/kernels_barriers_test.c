@@ -20,12 +20,10 @@ static accel_launch_shape line(void)
     return (accel_launch_shape){{BLOCKS, 1, 1}, {block, 1, 1}};
 }
 
-#define RUN(name, ...)                                                                             \
+#define RUN_LINE(name, ...)                                                                        \
     do {                                                                                           \
-        const test_arg args[] = {__VA_ARGS__};                                                     \
         const accel_launch_shape shape = line();                                                   \
-        test_run_kernel(device, checks, "barriers.cl", name, &shape, args,                         \
-                        sizeof args / sizeof args[0]);                                             \
+        RUN("barriers.cl", name, shape, __VA_ARGS__);                                              \
     } while (0)
 
 #define DATA ARG_BYTES(data, total * sizeof(int))
@@ -55,7 +53,7 @@ static void reduce(void)
     int out[BLOCKS] = {0};
     const int n = (int)total - 2 < 0 ? 0 : (int)total - 2;
     fill(1, 1000);
-    RUN("reduce", DATA, ARG_BUFFER(out), TILE, ARG_VALUE(n));
+    RUN_LINE("reduce", DATA, ARG_BUFFER(out), TILE, ARG_VALUE(n));
     for (uint32_t b = 0; b < BLOCKS; b++) {
         int sum = 0;
         for (uint32_t i = b * block; i < (b + 1) * block && (int)i < n; i++)
@@ -73,7 +71,7 @@ static void scan(void)
             sum += data[k];
         wanted[i] = 2 * sum - data[i];
     }
-    RUN("scan", DATA, TILE, TILE);
+    RUN_LINE("scan", DATA, TILE, TILE);
     compare("scan");
 }
 
@@ -91,7 +89,7 @@ static void early_return(void)
             if ((int)i + 1 < n && i + 1 < begin_of(i) + block)
                 wanted[i] += data[i + 1];
         }
-        RUN("early_return", DATA, ARG_BYTES(out, total * sizeof(int)), TILE, ARG_VALUE(n));
+        RUN_LINE("early_return", DATA, ARG_BYTES(out, total * sizeof(int)), TILE, ARG_VALUE(n));
         memcpy(data, out, total * sizeof(int));
         compare("early_return");
     }
@@ -109,7 +107,7 @@ static void late_return(void)
         for (uint32_t k = 0; k < 4; k++)
             wanted[i] += data[begin_of(i) + (i - begin_of(i) + k) % block];
     }
-    RUN("late_return", DATA, ARG_BYTES(out, total * sizeof(int)), TILE);
+    RUN_LINE("late_return", DATA, ARG_BYTES(out, total * sizeof(int)), TILE);
     memcpy(data, out, total * sizeof(int));
     compare("late_return");
 }
@@ -125,7 +123,7 @@ static void in_branches(void)
                         : mode > 5  ? data[mirror] * 2
                                     : -data[i];
         }
-        RUN("in_branches", DATA, TILE, ARG_VALUE(mode));
+        RUN_LINE("in_branches", DATA, TILE, ARG_VALUE(mode));
         compare("in_branches");
     }
 }
@@ -152,7 +150,7 @@ static void settle(void)
         }
         expected[b] = (int)far + 1;
     }
-    RUN("settle", DATA, TILE, ARG_BUFFER(rounds));
+    RUN_LINE("settle", DATA, TILE, ARG_BUFFER(rounds));
     for (uint32_t i = 0; i < total; i++)
         wanted[i] = most[i / block];
     compare("settle");
@@ -171,7 +169,7 @@ static void in_switch(void)
                         : mode == 2 ? other * 3
                                     : 7;
         }
-        RUN("in_switch", DATA, TILE, ARG_VALUE(mode));
+        RUN_LINE("in_switch", DATA, TILE, ARG_VALUE(mode));
         compare("in_switch");
     }
 }
@@ -192,7 +190,7 @@ static void in_functions(void)
             twice[i] = once[i] + rotated(once, i, (uint32_t)by + 1) + 1;
         for (uint32_t i = 0; i < total; i++)
             wanted[i] = twice[i] * 1000 + (by > 2 ? rotated(once, i, 1) : once[i]);
-        RUN("in_functions", DATA, TILE, ARG_VALUE(by));
+        RUN_LINE("in_functions", DATA, TILE, ARG_VALUE(by));
         compare("in_functions");
     }
 }
@@ -209,7 +207,7 @@ static void nested(void)
                     sum += (rotated(data, i, (uint32_t)(r + c)) + c) * (r + 1);
             wanted[i] = sum;
         }
-        RUN("nested", DATA, TILE, ARG_VALUE(rows), ARG_VALUE(stop));
+        RUN_LINE("nested", DATA, TILE, ARG_VALUE(rows), ARG_VALUE(stop));
         compare("nested");
     }
 }
@@ -227,7 +225,7 @@ static void parting(void)
         }
         wanted[i] = sum;
     }
-    RUN("parting", DATA, TILE, ARG_VALUE(turns));
+    RUN_LINE("parting", DATA, TILE, ARG_VALUE(turns));
     compare("parting");
 }
 
@@ -242,7 +240,7 @@ static void odd_even_sort(void)
     memcpy(wanted, data, total * sizeof(int));
     for (uint32_t b = 0; b < BLOCKS; b++)
         qsort(wanted + b * block, block, sizeof(int), by_value);
-    RUN("odd_even_sort", DATA, TILE);
+    RUN_LINE("odd_even_sort", DATA, TILE);
     compare("odd_even_sort");
 }
 
@@ -260,7 +258,7 @@ static void private_memory(void)
         }
         wanted[i] = sum + odd;
     }
-    RUN("private_memory", DATA, TILE);
+    RUN_LINE("private_memory", DATA, TILE);
     compare("private_memory");
 }
 
@@ -277,7 +275,7 @@ static void leave_all(void)
         }
         for (uint32_t i = 0; i < total; i++)
             wanted[i] = at >= 10 ? -wanted[i] : wanted[i] + (i == begin_of(i) ? 1000 : 0);
-        RUN("leave_all", DATA, TILE, ARG_VALUE(at));
+        RUN_LINE("leave_all", DATA, TILE, ARG_VALUE(at));
         compare("leave_all");
     }
 }
@@ -295,7 +293,7 @@ static void run_sizes(accel_device on, bool with_checks)
     }
 }
 
-#define TEST_OF(name)                                                                              \
+#define SIZES_TEST_OF(name)                                                                        \
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
@@ -303,19 +301,19 @@ static void run_sizes(accel_device on, bool with_checks)
         test_each_device(#name, run_sizes);                                                        \
     }
 
-TEST_OF(reduce)
-TEST_OF(scan)
-TEST_OF(early_return)
-TEST_OF(late_return)
-TEST_OF(in_branches)
-TEST_OF(settle)
-TEST_OF(in_switch)
-TEST_OF(in_functions)
-TEST_OF(nested)
-TEST_OF(parting)
-TEST_OF(odd_even_sort)
-TEST_OF(private_memory)
-TEST_OF(leave_all)
+SIZES_TEST_OF(reduce)
+SIZES_TEST_OF(scan)
+SIZES_TEST_OF(early_return)
+SIZES_TEST_OF(late_return)
+SIZES_TEST_OF(in_branches)
+SIZES_TEST_OF(settle)
+SIZES_TEST_OF(in_switch)
+SIZES_TEST_OF(in_functions)
+SIZES_TEST_OF(nested)
+SIZES_TEST_OF(parting)
+SIZES_TEST_OF(odd_even_sort)
+SIZES_TEST_OF(private_memory)
+SIZES_TEST_OF(leave_all)
 
 /* ---- the debug mode ---- */
 
@@ -356,13 +354,6 @@ static void test_unmet_barriers(void **state)
     }
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_release_kernel_files();
-    return 0;
-}
-
 int main(void)
 {
     test_environment(1);
@@ -375,5 +366,5 @@ int main(void)
         cmocka_unit_test(test_odd_even_sort), cmocka_unit_test(test_private_memory),
         cmocka_unit_test(test_leave_all),     cmocka_unit_test(test_unmet_barriers),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_release_kernel_files);
 }

@@ -8,12 +8,6 @@
 
 static uint32_t seed = 5;
 
-#define RUN(file, name, shape, ...)                                                                \
-    do {                                                                                           \
-        const test_arg args[] = {__VA_ARGS__};                                                     \
-        test_run_kernel(device, checks, file, name, &(shape), args, sizeof args / sizeof args[0]); \
-    } while (0)
-
 /* A launch shape for `total` items in blocks of `block`. */
 static accel_launch_shape line(uint32_t total, uint32_t block)
 {
@@ -428,13 +422,6 @@ static void vector_shared(accel_device device, bool checks)
     }
 }
 
-#define TEST_OF(name)                                                                              \
-    static void test_##name(void **state)                                                          \
-    {                                                                                              \
-        (void)state;                                                                               \
-        test_each_device(#name, name);                                                             \
-    }
-
 TEST_OF(aliased)
 TEST_OF(aliased_for_real)
 TEST_OF(same_item)
@@ -453,13 +440,6 @@ TEST_OF(vector_memory)
 TEST_OF(vector_conversions)
 TEST_OF(vector_shared)
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_release_kernel_files();
-    return 0;
-}
-
 int main(void)
 {
     test_environment(1);
@@ -474,5 +454,5 @@ int main(void)
         cmocka_unit_test(test_vector_memory), cmocka_unit_test(test_vector_conversions),
         cmocka_unit_test(test_vector_shared),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_release_kernel_files);
 }

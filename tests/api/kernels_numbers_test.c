@@ -12,12 +12,6 @@ enum { N = 64 };
 static uint32_t seed = 77;
 static const int odd_ints[] = {0, 1, -1, INT_MIN, INT_MAX, 2, -2, 255, -128, 65536, 31, 32, 33};
 
-#define RUN(file, name, shape, ...)                                                                \
-    do {                                                                                           \
-        const test_arg args[] = {__VA_ARGS__};                                                     \
-        test_run_kernel(device, checks, file, name, &(shape), args, sizeof args / sizeof args[0]); \
-    } while (0)
-
 static const accel_launch_shape line = {{4, 1, 1}, {N / 4, 1, 1}};
 
 static int any_int(int i)
@@ -461,13 +455,6 @@ static void bodies(accel_device device, bool checks)
     }
 }
 
-#define TEST_OF(name)                                                                              \
-    static void test_##name(void **state)                                                          \
-    {                                                                                              \
-        (void)state;                                                                               \
-        test_each_device(#name, name);                                                             \
-    }
-
 TEST_OF(operators)
 TEST_OF(assignments)
 TEST_OF(integer_functions)
@@ -481,13 +468,6 @@ TEST_OF(mandelbrot)
 TEST_OF(halves)
 TEST_OF(sums)
 TEST_OF(bodies)
-
-static int teardown(void **state)
-{
-    (void)state;
-    test_release_kernel_files();
-    return 0;
-}
 
 int main(void)
 {
@@ -507,5 +487,5 @@ int main(void)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_bodies),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_release_kernel_files);
 }

@@ -7,12 +7,6 @@
 
 static uint32_t seed;
 
-#define RUN(file, name, shape, ...)                                                                \
-    do {                                                                                           \
-        const test_arg args[] = {__VA_ARGS__};                                                     \
-        test_run_kernel(device, checks, file, name, &(shape), args, sizeof args / sizeof args[0]); \
-    } while (0)
-
 /* ---- tiles.cl ---- */
 
 static void transpose(accel_device device, bool checks)
@@ -200,13 +194,6 @@ static void last_block(accel_device device, bool checks)
     assert_int_equal(out[0], expected);
 }
 
-#define TEST_OF(name)                                                                              \
-    static void test_##name(void **state)                                                          \
-    {                                                                                              \
-        (void)state;                                                                               \
-        test_each_device(#name, name);                                                             \
-    }
-
 TEST_OF(transpose)
 TEST_OF(multiply)
 TEST_OF(blur)
@@ -218,13 +205,6 @@ TEST_OF(tickets)
 TEST_OF(floating)
 TEST_OF(last_block)
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_release_kernel_files();
-    return 0;
-}
-
 int main(void)
 {
     test_environment(1);
@@ -235,5 +215,5 @@ int main(void)
         cmocka_unit_test(test_each_kind), cmocka_unit_test(test_tickets),
         cmocka_unit_test(test_floating),  cmocka_unit_test(test_last_block),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_release_kernel_files);
 }

@@ -483,17 +483,17 @@ static void test_value_sizes_are_checked(void **state)
 static void test_arguments_have_a_limit(void **state)
 {
     (void)state;
-    static unsigned char bytes[ACCEL_KERNEL_ARGS_MAX_SIZE + 1];
-    const accel_param exact[] = {VALUE("v", ACCEL_DATA_TYPE_U8, 1, ACCEL_KERNEL_ARGS_MAX_SIZE)};
-    const accel_param over[] = {VALUE("v", ACCEL_DATA_TYPE_U8, 1, ACCEL_KERNEL_ARGS_MAX_SIZE + 1)};
+    static unsigned char bytes[ACCEL_KERNEL_ARGS_SIZE_MAX + 1];
+    const accel_param exact[] = {VALUE("v", ACCEL_DATA_TYPE_U8, 1, ACCEL_KERNEL_ARGS_SIZE_MAX)};
+    const accel_param over[] = {VALUE("v", ACCEL_DATA_TYPE_U8, 1, ACCEL_KERNEL_ARGS_SIZE_MAX + 1)};
     const accel_cpu_kernel kernels[] = {
         {.name = "exact", .function = empty, .params = exact, .param_count = 1},
         {.name = "over", .function = empty, .params = over, .param_count = 1},
     };
     const accel_kernel_arg right[] = {
-        {ACCEL_KERNEL_ARG_KIND_VALUE, ACCEL_KERNEL_ARGS_MAX_SIZE, bytes}};
+        {ACCEL_KERNEL_ARG_KIND_VALUE, ACCEL_KERNEL_ARGS_SIZE_MAX, bytes}};
     const accel_kernel_arg wrong[] = {
-        {ACCEL_KERNEL_ARG_KIND_VALUE, ACCEL_KERNEL_ARGS_MAX_SIZE + 1, bytes}};
+        {ACCEL_KERNEL_ARG_KIND_VALUE, ACCEL_KERNEL_ARGS_SIZE_MAX + 1, bytes}};
     accel_module *made = NULL;
     accel_kernel *kernel = NULL;
     OK(accel_module_create_from_functions(test_cpu_device(0), &kernels[0], 1, &made));

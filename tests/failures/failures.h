@@ -36,7 +36,7 @@ typedef struct failure {
 } failure;
 
 /* The calls that follow are counted, on all threads; the `number`-th fails, and where it is `lasting`
- * all behind it, too. */
+ * all behind it, too, but calls of the driver: without any answer from that no program goes on. */
 void failures_arm(unsigned number, bool lasting);
 
 /* False: no call has failed since. */

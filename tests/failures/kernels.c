@@ -41,6 +41,8 @@ static accel_status from_functions(world *w)
 {
     accel_module *module = NULL;
     accel_status status = ACCEL_OK;
+    if (!w->has_functions)
+        return ACCEL_OK;
     begin_words(w);
     MAKES(accel_module_create_from_functions(w->device, &world_function, 1, &module), module);
     status = add_once(w, module, status);
@@ -172,7 +174,7 @@ static accel_status refused_source(world *w)
 
 const scenario kernel_scenarios[] = {
     {.name = "kernel/launch", .run = launches},
-    {.name = "kernel/functions", .run = from_functions, .cpu_only = true},
+    {.name = "kernel/functions", .run = from_functions},
     {.name = "kernel/source", .run = from_source, .prepare = empty_cache},
     {.name = "kernel/cached", .run = from_cache, .prepare = fill_cache},
     {.name = "kernel/native", .run = to_native_and_back, .prepare = empty_cache},

@@ -21,6 +21,7 @@ typedef struct world {
     accel_device other; /* another one of the same backend, else the same */
     accel_device_capability capability;
     bool is_cpu;
+    bool has_functions; /* kernels can be C functions */
     accel_module *module;
     accel_kernel *add;  /* (u32 *data, u32 value, u32 count) */
     const char *folder; /* of the run's own */

@@ -45,11 +45,12 @@ accel_status launch_add(world *w, accel_stream *stream, void *data, uint32_t val
 
 static bool load_kernels(world *w)
 {
-    const accel_status status = w->is_cpu ? accel_module_create_from_functions(
-                                                w->device, &world_function, 1, &w->module)
-                                          : accel_module_create_from_source(w->device, world_source,
-                                                                            sizeof world_source - 1,
-                                                                            NULL, &w->module);
+    accel_status status = accel_module_create_from_functions(w->device, &world_function, 1,
+                                                             &w->module);
+    w->has_functions = status == ACCEL_OK;
+    if (status == ACCEL_ERROR_UNSUPPORTED)
+        status = accel_module_create_from_source(w->device, world_source, sizeof world_source - 1,
+                                                 NULL, &w->module);
     return status == ACCEL_OK && accel_module_get_kernel(w->module, "add", &w->add) == ACCEL_OK;
 }
 
@@ -62,6 +63,23 @@ static bool fill_memory_of_pools(const world *w)
             accel_memory_pool_release(pool) != ACCEL_OK)
             return false;
     return true;
+}
+
+/* A thread has drawers for the memory of so many streams, and keeps them. */
+static bool fill_drawers(accel_device device)
+{
+    enum { STREAMS = 80 };
+    accel_stream *streams[STREAMS] = {NULL};
+    bool ok = true;
+    for (int i = 0; i < STREAMS && ok; i++) {
+        void *memory = NULL;
+        ok = accel_stream_create(device, NULL, &streams[i]) == ACCEL_OK &&
+             accel_memory_alloc(streams[i], 1000, NULL, &memory) == ACCEL_OK &&
+             accel_memory_free(memory) == ACCEL_OK;
+    }
+    for (int i = 0; i < STREAMS; i++)
+        accel_stream_release(streams[i]);
+    return ok;
 }
 
 bool world_open(world *w, const char *backend)
@@ -77,7 +95,8 @@ bool world_open(world *w, const char *backend)
     w->capability.struct_size = sizeof w->capability;
     return accel_set_device_index(w->device) == ACCEL_OK &&
            accel_get_device_capability(w->device, &w->capability) == ACCEL_OK &&
-           fill_memory_of_pools(w) && load_kernels(w);
+           fill_memory_of_pools(w) && fill_drawers(w->device) && fill_drawers(w->other) &&
+           load_kernels(w);
 }
 
 void world_close(world *w)

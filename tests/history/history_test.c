@@ -241,7 +241,7 @@ static void test_frames_are_the_innermost_of_the_program(void **state)
     json_decref(snapshot);
     free_by_a_name(memory);
 
-    options.max_frames = ACCEL_MEMORY_HISTORY_MAX_FRAMES;
+    options.max_frames = ACCEL_MEMORY_HISTORY_FRAMES_MAX;
     OK(accel_memory_record_history(&options));
     memory = allocate_by_a_name(100);
     snapshot = written_now(NULL);
@@ -440,7 +440,7 @@ static void test_wrong_options_change_nothing(void **state)
     bad.unwinder = (accel_memory_history_unwinder)3;
     FAILS(accel_memory_record_history(&bad), ACCEL_ERROR_INVALID_ARGUMENT, function);
     bad = good;
-    bad.max_frames = ACCEL_MEMORY_HISTORY_MAX_FRAMES + 1;
+    bad.max_frames = ACCEL_MEMORY_HISTORY_FRAMES_MAX + 1;
     FAILS(accel_memory_record_history(&bad), ACCEL_ERROR_INVALID_ARGUMENT, function);
     bad = good;
     bad.skip_actions = ACCEL_MEMORY_ACTION_BIT(9);

@@ -164,9 +164,11 @@ uint32_t test_random(uint32_t *state)
     return x;
 }
 
-void test_release_kernel_files(void)
+int test_release_kernel_files(void **state)
 {
+    (void)state;
     for (unsigned i = 0; i < module_count; i++)
         accel_module_release(modules[i].module);
     module_count = 0;
+    return 0;
 }

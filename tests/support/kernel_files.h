@@ -60,6 +60,22 @@ bool test_has_doubles(accel_device device);
 /* Numbers that look random and are the same in each run. */
 uint32_t test_random(uint32_t *state);
 
-void test_release_kernel_files(void);
+/* In a function (accel_device device, bool checks): runs a kernel with these arguments there. */
+#define RUN(file, name, shape, ...)                                                                \
+    do {                                                                                           \
+        const test_arg args[] = {__VA_ARGS__};                                                     \
+        test_run_kernel(device, checks, file, name, &(shape), args, sizeof args / sizeof args[0]); \
+    } while (0)
+
+/* The test test_`name`, which calls name(device, checks) for each device. */
+#define TEST_OF(name)                                                                              \
+    static void test_##name(void **state)                                                          \
+    {                                                                                              \
+        (void)state;                                                                               \
+        test_each_device(#name, name);                                                             \
+    }
+
+/* Releases the modules; for cmocka's groups. */
+int test_release_kernel_files(void **state);
 
 #endif

@@ -16,6 +16,12 @@ printf '#include "core/device.h"\n#include "kernel/lex/token.h"\n' > "$tree/kern
 printf '#include "backends/one/pool.h"\n#include "platform/thread.h"\n' > "$tree/backends/one/pool.c"
 "$check" "$tree" || { echo "a clean tree was refused" >&2; exit 1; }
 
+# Its arrows, one line an include; what is in a comment is none.
+"$check" --edges "$tree" | LC_ALL=C sort > "$tree/answer"
+printf 'backends/one backends/one\nbackends/one platform\nbase accel\nbase base\n' > "$tree/wanted"
+printf 'core accel_backend_list.h\nkernel core\nkernel kernel\nplatform base\n' >> "$tree/wanted"
+cmp "$tree/answer" "$tree/wanted" || { echo "other arrows" >&2; cat "$tree/answer" >&2; exit 1; }
+
 # finds FILE LINE: with that line FILE must be refused, and by its name.
 finds() {
     printf '\n%s\n' "$2" > "$tree/$1"

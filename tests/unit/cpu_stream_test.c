@@ -1,4 +1,5 @@
 /* cpu_stream_test.c: streams and launches of the cpu backend, through its table. */
+#include "backends/cpu/queue/stream.h"
 #include "unit/cpu_stream_kernels.h"
 
 #include <dirent.h>
@@ -401,6 +402,30 @@ static void stops_and_starts_again(void **state)
     assert_int_equal(log_of_stream.count, 20);
 }
 
+/* Another thread's stop comes between the look at the pool and the place in the queue. */
+static void stop_loses_nothing_on_its_way(void **state)
+{
+    (void)state;
+    static _Atomic(int) flag;
+    const int one = 1;
+    for (int i = 0; i < 20; i++) {
+        accel__cpu_queue *queue = NULL;
+        uint64_t ticket = 0;
+        atomic_store(&flag, 0);
+        accel_native_stream *stream = cpu_stream(&cpu); /* no worker is with it yet */
+        assert_int_equal(accel__cpu_stream_reserve(stream, "test", &queue, &ticket), ACCEL_OK);
+        accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
+        slot->op = ACCEL__CPU_OP_FILL;
+        slot->fill.destination = &flag;
+        slot->fill.size = slot->fill.pattern_size = sizeof flag;
+        memcpy(slot->fill.pattern, &one, sizeof one);
+        cpu.table->discovery.stop();
+        accel__cpu_queue_publish(queue, ticket);
+        assert_true(cpu_comes_true(&flag)); /* nobody waits in the stream, who would help */
+        cpu.table->stream.destroy(stream);
+    }
+}
+
 static void settings_are_checked(void **state)
 {
     (void)state;
@@ -517,6 +542,7 @@ int main(void)
         TEST(asking_brings_work_to_its_end),
         TEST(destroy_finishes_pending_work),
         TEST(stops_and_starts_again),
+        TEST(stop_loses_nothing_on_its_way),
         TEST(settings_are_checked),
         TEST(module_outlives_its_launches),
         TEST(every_fault_is_reported_and_nothing_leaks),

@@ -3,8 +3,13 @@
  * child occurs; what it takes beforehand it takes for all occurrences before anything is queued, and a failure
  * keeps all of the graph from being queued; release comes once, when the last graph that has
  * the part is gone and its replays have passed. */
+#include <accel/random.h>
+#include <pthread.h>
+#include <time.h>
+
 #include "base/error.h"
 #include "core/capture.h"
+#include "random/generator.h"
 
 #include "support/graphs.h"
 
@@ -204,12 +209,66 @@ static void test_captures_that_fail(void **state)
     assert_null(accel__capture_of(stream));
 }
 
+/* ---- the random layer's part ---- */
+
+enum { WORDS = 16 };
+
+static uint32_t *words;
+
+static void *fill(void *generator)
+{
+    OK(accel_random_raw(words, ACCEL_DATA_TYPE_U32, WORDS, generator, stream));
+    return NULL;
+}
+
+static void replay_words(accel_graph *graph, uint32_t out[WORDS])
+{
+    OK(accel_graph_replay(graph, stream));
+    OK(accel_copy(out, words, WORDS * sizeof *out, stream));
+    OK(accel_stream_synchronize(stream));
+}
+
+/* A fill that a capture meets while it takes words came before the capture, or draws anew at each replay: the
+ * words never come from elsewhere than where the kernel goes. */
+static void test_a_capture_begins_amid_a_fill(void **state)
+{
+    (void)state;
+    const struct timespec until_it_waits = {.tv_nsec = 20000000};
+    accel_generator *generator = NULL;
+    accel_graph *graph = test_graph_make(false);
+    pthread_t thread;
+    uint32_t first[WORDS];
+    uint32_t second[WORDS];
+    OK(accel_generator_create(test_cpu_device(0), &generator));
+    OK(accel_memory_alloc(stream, WORDS * sizeof *words, NULL, (void **)&words));
+    fill(generator); /* all is loaded */
+    accel__mutex_lock(&generator->mutex);
+    assert_int_equal(pthread_create(&thread, NULL, fill, generator), 0);
+    nanosleep(&until_it_waits, NULL);
+    test_graph_begin(graph);
+    accel__mutex_unlock(&generator->mutex);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    OK(accel_graph_capture_end(graph, stream));
+    if (test_graph_count(graph) != 0) {
+        replay_words(graph, first);
+        replay_words(graph, second);
+        assert_memory_not_equal(first, second, sizeof first);
+    }
+    accel_graph_release(graph);
+    OK(accel_memory_free(words));
+    accel_generator_release(generator);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_before_each_replay), cmocka_unit_test(test_a_failing_prologue),
-        cmocka_unit_test(test_in_children),        cmocka_unit_test(test_release_waits_for_replays),
-        cmocka_unit_test(test_captures_that_fail), cmocka_unit_test(test_a_child_that_fails),
+        cmocka_unit_test(test_before_each_replay),
+        cmocka_unit_test(test_a_failing_prologue),
+        cmocka_unit_test(test_in_children),
+        cmocka_unit_test(test_release_waits_for_replays),
+        cmocka_unit_test(test_captures_that_fail),
+        cmocka_unit_test(test_a_child_that_fails),
+        cmocka_unit_test(test_a_capture_begins_amid_a_fill),
     };
     return cmocka_run_group_tests_name("graph_part", tests, test_graphs_set_up,
                                        test_graphs_tear_down);

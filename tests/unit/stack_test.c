@@ -20,7 +20,7 @@
 #include "memory/history/stack.h"
 #include "memory/history/symbols.h"
 
-enum { MAX = ACCEL_MEMORY_HISTORY_MAX_FRAMES };
+enum { MAX = ACCEL_MEMORY_HISTORY_FRAMES_MAX };
 
 static volatile int sink;        /* keeps calls from becoming jumps */
 static volatile uint32_t caught; /* by handlers, too */

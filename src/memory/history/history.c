@@ -15,7 +15,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "memory/cache.h"
 #include "memory/heap/segment.h"
 #include "memory/history/stack.h"
@@ -348,10 +348,10 @@ static accel_status check_options(accel_memory_history_options *options)
     if ((unsigned)options->unwinder > ACCEL_MEMORY_HISTORY_UNWINDER_TABLES)
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "%d is no unwinder",
                            (int)options->unwinder);
-    if (options->max_frames > ACCEL_MEMORY_HISTORY_MAX_FRAMES)
+    if (options->max_frames > ACCEL_MEMORY_HISTORY_FRAMES_MAX)
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
                            "%u frames are more than a stack can have here, %d",
-                           (unsigned)options->max_frames, ACCEL_MEMORY_HISTORY_MAX_FRAMES);
+                           (unsigned)options->max_frames, ACCEL_MEMORY_HISTORY_FRAMES_MAX);
     if (options->skip_actions >> ACCEL__HISTORY_ACTIONS != 0)
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function,
                            "skip_actions 0x%x has bits of no action",

@@ -111,7 +111,7 @@ static accel_status make_report(const char *function, report *to)
 static bool tell(const report *of, const group *found,
                  bool (*visit)(const accel_memory_leak *leak, void *user), void *user)
 {
-    accel_memory_frame frames[ACCEL_MEMORY_HISTORY_MAX_FRAMES];
+    accel_memory_frame frames[ACCEL_MEMORY_HISTORY_FRAMES_MAX];
     const uintptr_t *addresses = NULL;
     const accel_memory_leak leak = {
         .struct_size = sizeof leak,

@@ -178,7 +178,7 @@ typedef struct stack_walk {
     uintptr_t own_size;
     size_t count;
     size_t max;
-    uintptr_t frames[ACCEL_MEMORY_HISTORY_MAX_FRAMES];
+    uintptr_t frames[ACCEL_MEMORY_HISTORY_FRAMES_MAX];
 } stack_walk;
 
 /* False: enough. */
@@ -248,8 +248,8 @@ static NOT_CHECKED __attribute__((noinline)) void walk_frame_pointers(stack_walk
 /* How frames lie is not known here: the tables say it. */
 static void walk_frame_pointers(stack_walk *walk)
 {
-    void *frames[ACCEL_MEMORY_HISTORY_MAX_FRAMES];
-    const int count = backtrace(frames, ACCEL_MEMORY_HISTORY_MAX_FRAMES);
+    void *frames[ACCEL_MEMORY_HISTORY_FRAMES_MAX];
+    const int count = backtrace(frames, ACCEL_MEMORY_HISTORY_FRAMES_MAX);
     for (int i = 0; i < count && add_frame(walk, (uintptr_t)frames[i]); i++)
         continue;
 }
@@ -337,7 +337,7 @@ enum { OWN_FRAMES = 16 };
 
 static void walk_tables(stack_walk *walk)
 {
-    void *frames[ACCEL_MEMORY_HISTORY_MAX_FRAMES + OWN_FRAMES];
+    void *frames[ACCEL_MEMORY_HISTORY_FRAMES_MAX + OWN_FRAMES];
     const int count = backtrace(frames, (int)walk->max + OWN_FRAMES);
     for (int i = 0; i < count && add_frame(walk, (uintptr_t)frames[i]); i++)
         continue;

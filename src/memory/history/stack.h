@@ -18,7 +18,7 @@ typedef enum accel__unwinder {
 void accel__stack_prepare(accel__unwinder unwinder);
 
 /* The innermost frames outside of libaccel, `max_frames` at most (up to
- * ACCEL_MEMORY_HISTORY_MAX_FRAMES). 0: none, or no host memory to keep a new stack. */
+ * ACCEL_MEMORY_HISTORY_FRAMES_MAX). 0: none, or no host memory to keep a new stack. */
 uint32_t accel__stack_catch(accel__unwinder unwinder, unsigned max_frames);
 
 /* The return addresses of a stack, innermost first. 0 frames for the number 0. */

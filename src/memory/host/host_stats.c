@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "memory/host/host_cache.h"
 #include "memory/question.h"
 

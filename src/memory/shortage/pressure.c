@@ -95,12 +95,15 @@ bool accel__pressure_call(accel__device *device, size_t size)
     if (depth != 0)
         return false;
     const list now = copy_of(&hooks);
+    accel__error_aside aside;
+    accel__error_set_aside(&aside);
     depth++;
     for (uint32_t i = 0; i < now.count; i++) {
         accel_memory_pressure_hook hook = (accel_memory_pressure_hook)now.entries[i].function;
         any |= hook(device->id, size, now.entries[i].user);
     }
     depth--;
+    accel__error_put_back(&aside);
     return any;
 }
 
@@ -109,6 +112,8 @@ void accel__pressure_tell(const accel_out_of_memory_report *report)
     if (depth != 0)
         return;
     const list now = copy_of(&observers);
+    accel__error_aside aside;
+    accel__error_set_aside(&aside);
     depth++;
     for (uint32_t i = 0; i < now.count; i++) {
         accel_out_of_memory_observer observer =
@@ -116,6 +121,7 @@ void accel__pressure_tell(const accel_out_of_memory_report *report)
         observer(report, now.entries[i].user);
     }
     depth--;
+    accel__error_put_back(&aside);
 }
 
 /* ---- the calls ---- */

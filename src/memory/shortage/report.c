@@ -10,8 +10,8 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/lent.h"
 #include "core/device.h"
-#include "core/options.h"
 #include "memory/heap/heap_parts.h"
 #include "memory/history/history.h"
 #include "memory/shortage/pressure.h"
@@ -216,10 +216,7 @@ accel_status accel__report_out_of_memory(accel__heap *heap, size_t asked, size_t
                                heap->options.id);
     keep_last(&report);
     const accel_status status = record(&report, device);
-    accel__error_record failure;
-    accel__error_save(&failure);
     accel__pressure_tell(&report);
-    accel__error_restore(&failure); /* what observers met is theirs */
     return status;
 }
 

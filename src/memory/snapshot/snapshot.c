@@ -7,7 +7,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "memory/heap/heap.h"
 
 /* ---- one heap ---- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "core/options.h"
+#include "base/lent.h"
 #include "memory/cache.h"
 #include "memory/question.h"
 

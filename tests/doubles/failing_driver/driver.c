@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,10 +233,17 @@ static void *own_clEnqueueMapBuffer(cl_command_queue queue, cl_mem memory, cl_bo
     return mapped;
 }
 
-QUEUE(clEnqueueUnmapMemObject,
-      (cl_command_queue queue, cl_mem memory, void *mapped, cl_uint count, const cl_event *after,
-       cl_event *out_event),
-      (queue, memory, mapped, count, after, out_event))
+static cl_int own_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *mapped,
+                                          cl_uint count, const cl_event *after, cl_event *out_event)
+{
+    const cl_int result = real.clEnqueueUnmapMemObject(queue, memory, mapped, count, after,
+                                                       out_event);
+    const bool fails = due("clEnqueueUnmapMemObject");
+    if (fails && result == CL_SUCCESS && out_event != NULL)
+        real.clReleaseEvent(*out_event);
+    objects += !fails && result == CL_SUCCESS && out_event != NULL;
+    return fails ? CL_OUT_OF_RESOURCES : result;
+}
 
 static void *own_clSVMAlloc(cl_context in, cl_bitfield flags, size_t size, cl_uint alignment)
 {
@@ -363,15 +371,29 @@ static void put(size_t place, void (*function)(void))
     memcpy(&own_table[place], &function, sizeof function);
 }
 
-/* Ours for each function that the real table has. */
-static void fill(void *const *table)
+/* Ours for each function that the real table has: one of an older driver ends before newer functions. */
+static void fill(void *const *table, int driver_version)
 {
 #define FILL(name, place, version, result, parameters)                                             \
-    memcpy(&real.name, &table[place], sizeof real.name);                                           \
+    if ((version) <= driver_version)                                                               \
+        memcpy(&real.name, &table[place], sizeof real.name);                                       \
     if (real.name != NULL)                                                                         \
         put(place, (void (*)(void))own_##name);
     ACCEL__OPENCL_FUNCTIONS(FILL)
 #undef FILL
+}
+
+static int read_version(cl_platform_id of, void *const *table)
+{
+    cl_int (*ask)(cl_platform_id, cl_uint, size_t, void *, size_t *) = NULL;
+    char text[128] = "";
+    int major = 0;
+    int minor = 0;
+    memcpy(&ask, &table[1], sizeof ask);
+    if (ask(of, CL_PLATFORM_VERSION, sizeof text, text, NULL) != CL_SUCCESS ||
+        sscanf(text, "OpenCL %d.%d", &major, &minor) != 2)
+        return 0;
+    return major * 10 + minor;
 }
 
 static void load(void)
@@ -391,7 +413,7 @@ static void load(void)
         first != NULL) {
         void *const *table = NULL;
         memcpy(&table, first, sizeof table);
-        fill(table);
+        fill(table, read_version(first, table));
     }
 }
 

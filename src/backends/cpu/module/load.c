@@ -36,7 +36,7 @@ static const char *param_fault(const accel_param *param)
         return "has a parameter without kind";
     if (param->kind == ACCEL_PARAM_KIND_VALUE && param->size == 0)
         return "has a value parameter without size";
-    if (param->kind == ACCEL_PARAM_KIND_VALUE && param->size > ACCEL_KERNEL_ARGS_MAX_SIZE)
+    if (param->kind == ACCEL_PARAM_KIND_VALUE && param->size > ACCEL_KERNEL_ARGS_SIZE_MAX)
         return "has more than 4096 bytes of arguments";
     return NULL;
 }
@@ -63,7 +63,7 @@ static const char *kernel_fault(const accel_cpu_kernel *kernel)
         if (param->kind != ACCEL_PARAM_KIND_LOCAL)
             bytes += param->kind == ACCEL_PARAM_KIND_VALUE ? param->size : POINTER_SIZE;
     }
-    return bytes > ACCEL_KERNEL_ARGS_MAX_SIZE ? "has more than 4096 bytes of arguments" : NULL;
+    return bytes > ACCEL_KERNEL_ARGS_SIZE_MAX ? "has more than 4096 bytes of arguments" : NULL;
 }
 
 static accel_status check_kernels(const char *function, const accel_cpu_kernel *kernels,

@@ -24,6 +24,15 @@ typedef struct accel__cpu_random_path {
     accel__cpu_draw exponential_f64;
 } accel__cpu_random_path;
 
+/* A path of the functions that each path's file has under these names. */
+#define ACCEL__CPU_RANDOM_PATH(called)                                                             \
+    {                                                                                              \
+        .name = (called), .is_supported = is_supported, .philox = philox, .raw = draw_raw,         \
+        .uniform_f32 = draw_uniform_f32, .uniform_f64 = draw_uniform_f64,                          \
+        .normal_f32 = draw_normal_f32, .normal_f64 = draw_normal_f64,                              \
+        .exponential_f32 = draw_exponential_f32, .exponential_f64 = draw_exponential_f64,          \
+    }
+
 extern const accel__cpu_random_path accel__cpu_random_portable;
 #if defined(__x86_64__)
 extern const accel__cpu_random_path accel__cpu_random_avx2;

@@ -75,16 +75,5 @@ static bool is_supported(void)
            __builtin_cpu_supports("fma") != 0;
 }
 
-const accel__cpu_random_path accel__cpu_random_avx512 = {
-    .name = "avx512",
-    .is_supported = is_supported,
-    .philox = philox,
-    .raw = draw_raw,
-    .uniform_f32 = draw_uniform_f32,
-    .uniform_f64 = draw_uniform_f64,
-    .normal_f32 = draw_normal_f32,
-    .normal_f64 = draw_normal_f64,
-    .exponential_f32 = draw_exponential_f32,
-    .exponential_f64 = draw_exponential_f64,
-};
+const accel__cpu_random_path accel__cpu_random_avx512 = ACCEL__CPU_RANDOM_PATH("avx512");
 #endif

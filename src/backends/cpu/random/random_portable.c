@@ -315,15 +315,4 @@ static bool is_supported(void)
     return true;
 }
 
-const accel__cpu_random_path accel__cpu_random_portable = {
-    .name = "portable",
-    .is_supported = is_supported,
-    .philox = philox,
-    .raw = draw_raw,
-    .uniform_f32 = draw_uniform_f32,
-    .uniform_f64 = draw_uniform_f64,
-    .normal_f32 = draw_normal_f32,
-    .normal_f64 = draw_normal_f64,
-    .exponential_f32 = draw_exponential_f32,
-    .exponential_f64 = draw_exponential_f64,
-};
+const accel__cpu_random_path accel__cpu_random_portable = ACCEL__CPU_RANDOM_PATH("portable");

@@ -37,28 +37,53 @@ uint32_t accel__cpu_thread_count(void)
 
 /* ---- starting and stopping ---- */
 
-/* Start mutex held. In a child this forgets the parent's threads and queues. */
-static void reset(accel__cpu_pool *pool)
+/* In a child: forgets the parent's threads, queues and jobs. */
+static void forget(accel__cpu_pool *pool)
 {
     for (int level = 0; level < ACCEL__CPU_LEVELS; level++)
         pool->run_first[level] = pool->run_last[level] = NULL;
     atomic_store(&pool->run_count, 0);
-    atomic_store(&pool->stopping, 0);
     pool->searching = pool->dozing = 0;
     pool->sleepers = NULL;
-    pool->worker_count = 0;
     accel__cpu_board_reset(&pool->board);
+}
+
+/* Start mutex held. After a stop in this process the run queue stays as it is: others go on putting queues on
+ * it, and callers have jobs on the board. */
+static void prepare(accel__cpu_pool *pool)
+{
+    accel__mutex_lock(&pool->mutex);
+    if (pool->process != accel__generation()) {
+        forget(pool);
+        pool->process = accel__generation();
+    }
+    atomic_store(&pool->stopping, 0);
+    pool->is_closed = false;
+    pool->worker_count = 0;
+    accel__mutex_unlock(&pool->mutex);
+}
+
+/* Start mutex held; no worker is left. Whether queues wait that none of them has seen. Whoever puts one on the
+ * run queue after this sees that nobody will come. */
+static bool close_pool(accel__cpu_pool *pool)
+{
+    accel__mutex_lock(&pool->mutex);
+    atomic_store(&pool->generation, 0);
+    pool->is_closed = true;
+    const bool has_work = atomic_load(&pool->run_count) != 0;
+    accel__mutex_unlock(&pool->mutex);
+    return has_work;
 }
 
 static accel_status start_workers(accel__cpu_pool *pool, const char *function)
 {
     const uint32_t wanted = thread_count > 1 ? thread_count - 1 : 1;
-    reset(pool);
     accel__cpu_worker *workers = accel__allocate_array(wanted, sizeof *workers);
     if (workers == NULL)
         return accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY, "cpu", function,
                            "no memory for the cpu backend's workers");
     int code = 0;
+    prepare(pool);
     pool->workers = workers;
     while (pool->worker_count < wanted) {
         accel__cpu_worker *worker = &workers[pool->worker_count];
@@ -80,6 +105,7 @@ static accel_status start_workers(accel__cpu_pool *pool, const char *function)
         return ACCEL_OK;
     pool->workers = NULL;
     accel__deallocate(workers);
+    (void)close_pool(pool);
     return accel__fail_vendor(ACCEL_ERROR_SYSTEM, "cpu", function, code, strerror(code),
                               "no thread could be started for the cpu backend: %s", strerror(code));
 }
@@ -98,21 +124,33 @@ accel_status accel__cpu_pool_start(const char *function)
     return status;
 }
 
+/* For queues that came while the pool stopped. Where no thread can be started they wait for the next start, or
+ * for a caller that helps. */
+static void start_again(void)
+{
+    accel__error_mute();
+    (void)accel__cpu_pool_start("accel_shutdown");
+    accel__error_unmute();
+}
+
 void accel__cpu_pool_stop(void)
 {
     accel__cpu_pool *pool = &accel__cpu_the_pool;
+    bool must_start = false;
     accel__mutex_lock(&start_mutex);
     if (atomic_load(&pool->generation) == accel__generation()) {
         atomic_store(&pool->stopping, 1);
         accel__cpu_pool_wake(UINT32_MAX);
         for (uint32_t i = 0; i < pool->worker_count; i++)
             pthread_join(pool->workers[i].thread, NULL);
-        atomic_store(&pool->generation, 0);
+        must_start = close_pool(pool);
         accel__deallocate(pool->workers);
         pool->workers = NULL;
         accel__cpu_arenas_free();
     }
     accel__mutex_unlock(&start_mutex);
+    if (must_start)
+        start_again();
 }
 
 /* ---- the run queue ---- */
@@ -165,11 +203,14 @@ void accel__cpu_pool_push(accel__cpu_queue *queue, bool is_short)
     }
     sleeper = pick_sleeper(pool, is_short, &is_deferred);
     atomic_store_explicit(&queue->deferred, is_deferred, memory_order_relaxed);
+    const bool is_closed = pool->is_closed; /* since the caller looked */
     accel__mutex_unlock(&pool->mutex);
     if (sleeper != NULL)
         wake(sleeper, is_short);
     if (!is_new)
         accel__cpu_queue_unreference(queue);
+    if (is_closed)
+        start_again();
 }
 
 void accel__cpu_pool_busy(void)

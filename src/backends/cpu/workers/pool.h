@@ -33,10 +33,12 @@ typedef struct accel__cpu_worker {
 typedef struct accel__cpu_pool {
     _Atomic(uint32_t) generation; /* whose workers run; 0: none do */
     accel__mutex mutex;           /* guards what follows; taken after a queue's */
+    uint32_t process;             /* the generation that the run queue and the board are of */
     accel__cpu_queue *run_first[ACCEL__CPU_LEVELS];
     accel__cpu_queue *run_last[ACCEL__CPU_LEVELS];
     _Atomic(uint32_t) run_count; /* read without the mutex */
     _Atomic(uint32_t) stopping;
+    bool is_closed; /* stopped: no worker will look at the run queue */
     uint32_t searching;
     uint32_t dozing;
     accel__cpu_worker *sleepers; /* dozing ones too */

@@ -1,9 +1,24 @@
-/* options.c: see options.h. */
-#include "core/options.h"
+/* lent.c: see lent.h. */
+#include "base/lent.h"
 
 #include <string.h>
 
 #include "base/error.h"
+
+/* Larger ones are taken for garbage rather than for a struct of the far future. */
+enum { SIZE_LEAST = 8, SIZE_MOST = 4096 };
+
+uint32_t accel__struct_size(const void *given)
+{
+    uint32_t size;
+    memcpy(&size, given, sizeof size);
+    return size;
+}
+
+bool accel__struct_size_is_plausible(uint32_t size)
+{
+    return size >= SIZE_LEAST && size <= SIZE_MOST;
+}
 
 static accel_status check_size(uint32_t size, const char *function)
 {
@@ -36,6 +51,20 @@ accel_status accel__out_check(const void *out, const char *function)
     if (out == NULL)
         return accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, NULL, function, "the out struct is NULL");
     return check_size(accel__struct_size(out), function);
+}
+
+void accel__out_clear(void *out)
+{
+    const uint32_t size = accel__struct_size(out);
+    memset((char *)out + sizeof size, 0, size - sizeof size);
+}
+
+void accel__out_write(void *out, const void *known, size_t known_size)
+{
+    const uint32_t size = accel__struct_size(out);
+    accel__out_clear(out);
+    const size_t common = size < known_size ? size : known_size;
+    memcpy((char *)out + sizeof size, (const char *)known + sizeof size, common - sizeof size);
 }
 
 accel_status accel__buffer_check(const void *buffer, size_t capacity, size_t needed,
