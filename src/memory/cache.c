@@ -188,14 +188,24 @@ void accel__cache_flush_mine(accel__device *device, size_t above)
  * there may be of sizes that are not asked for any more, but emptying them takes long. */
 enum { OVERFLOWS = 256 };
 
+static bool has_room(accel__cache *cache, const accel__drawer *drawer, size_t size)
+{
+    accel__cache_enter(cache);
+    const bool has = drawer->share->room >= (ptrdiff_t)size;
+    accel__cache_leave(cache);
+    return has;
+}
+
 bool accel__cache_make_room(accel__cache *cache, accel__drawer *drawer, size_t size)
 {
-    if (drawer->share->room >= (ptrdiff_t)size)
+    if (has_room(cache, drawer, size))
         return true;
     flush_drawer(cache, drawer, size);
-    if (drawer->share->room < (ptrdiff_t)size && ++cache->overflows % OVERFLOWS == 0)
+    if (has_room(cache, drawer, size))
+        return true;
+    if (++cache->overflows % OVERFLOWS == 0)
         accel__cache_flush_mine(drawer->share->device, 0);
-    return drawer->share->room >= (ptrdiff_t)size;
+    return has_room(cache, drawer, size);
 }
 
 /* The chains of one look at all caches: more than these are had in further looks. */
