@@ -155,6 +155,8 @@ typedef struct accel_backend_stream {
                            accel_native_stream **out_stream);
     /* Pending work is finished first, without blocking the caller. Never fails. */
     void (*destroy)(accel_native_stream *stream);
+    /* CANNOT_TELL, here and for events: the driver could not be asked, and nothing is known of the work.
+     * Every other failure is the work's own: none of it runs any more. */
     accel_status (*query)(accel_native_stream *stream, bool *out_done);
     accel_status (*synchronize)(accel_native_stream *stream);
 } accel_backend_stream;

@@ -42,7 +42,7 @@ typedef struct accel_memory_options {
  * Errors: INVALID_ARGUMENT (alignment, kind, a released pool, a pool with pinned memory, the setting),
  * MISMATCH (a pool of another device), OUT_OF_MEMORY (allocator.h: what was tried, and the report),
  * OUT_OF_HOST_MEMORY, INVALID_STATE (a source of the program's, memory_pool.h), IN_CALLBACK, FORKED, those of a
- * start. Any thread. */
+ * start; with `guard` or `poison` the stream's failure. Any thread. */
 ACCEL_API accel_status accel_memory_alloc(accel_stream *stream, size_t size,
                                           const accel_memory_options *options, void **out_pointer);
 

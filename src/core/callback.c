@@ -247,7 +247,8 @@ accel_status accel__callback_queue(accel_stream *stream, accel_native_stream *na
                                     : add_standin(made, native);
     if (status != ACCEL_OK)
         discard(made);
-    return status;
+    return accel__error_met_by(status,
+                               "accel_stream_add_callback"); /* the stand-in's is an event's */
 }
 
 accel_status accel_stream_add_callback(accel_stream *stream, accel_stream_callback callback_call,

@@ -131,7 +131,7 @@ accel_status accel_set_device_index(accel_device device)
 
 accel_status accel_set_device_idx(accel_device device)
 {
-    return accel_set_device_index(device);
+    return accel__error_met_by(accel_set_device_index(device), __func__);
 }
 
 accel_status accel_current_device_index(accel_backend backend, int32_t *out_index)
@@ -148,7 +148,7 @@ accel_status accel_current_device_index(accel_backend backend, int32_t *out_inde
 
 accel_status accel_current_device_idx(accel_backend backend, int32_t *out_index)
 {
-    return accel_current_device_index(backend, out_index);
+    return accel__error_met_by(accel_current_device_index(backend, out_index), __func__);
 }
 
 /* Makes `device` current, and says which one of its backend was. */

@@ -235,18 +235,24 @@ accel_status accel_lazy_call(accel_backend backend, accel_deferred_call call, vo
 
 /* ---- the end ---- */
 
-static accel_status shut_down(accel__backend *backend, const char *function)
+/* The record stays that of the first failure; after that the thread is muted. */
+static void keep_first(accel_status *first, accel_status status)
 {
-    accel_status first = ACCEL_OK;
+    if (*first != ACCEL_OK || status == ACCEL_OK)
+        return;
+    *first = status;
+    accel__error_mute();
+}
+
+static void shut_down(accel__backend *backend, const char *function, accel_status *first)
+{
     for (int i = 0; i < ACCEL__DEVICE_MAX; i++) {
         accel__device *device = backend->devices[i];
         if (device == NULL)
             continue;
-        const accel_status status = accel__device_synchronize(device, function);
-        first = first != ACCEL_OK ? first : status;
+        keep_first(first, accel__device_synchronize(device, function));
     }
     backend->table.discovery.stop();
-    return first;
 }
 
 accel_status accel_shutdown(void)
@@ -257,10 +263,10 @@ accel_status accel_shutdown(void)
     const uint32_t known = accel__registry_count();
     for (accel_backend number = 1; number <= known; number++) {
         accel__backend *backend = accel__registry_get(number);
-        if (!has_objects(backend))
-            continue;
-        const accel_status status = shut_down(backend, __func__);
-        first = first != ACCEL_OK ? first : status;
+        if (has_objects(backend))
+            shut_down(backend, __func__, &first);
     }
+    if (first != ACCEL_OK)
+        accel__error_unmute();
     return first;
 }

@@ -193,7 +193,9 @@ static accel_status alloc_prepared(accel_stream *stream, size_t size,
     accel__collect_after_synchronize();
     const accel__config *config = accel__config_get();
     return config->guard || config->poison
-               ? accel__debug_alloc(stream, size, options, alloc_plain, out_pointer)
+               ? accel__error_met_by(
+                     accel__debug_alloc(stream, size, options, alloc_plain, out_pointer),
+                     alloc_function)
                : alloc_plain(stream, size, options, out_pointer);
 }
 

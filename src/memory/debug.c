@@ -259,10 +259,13 @@ static accel_status look(guarded *memory)
     accel_native_stream *native = NULL;
     const unsigned char *begin = (const unsigned char *)accel__range_begin(&memory->range);
     const accel_memory_kind kind = memory->range.kind;
+    bool is_done = false;
     if (!accel__stream_is_ready(home, &native) || !may_look(memory))
         return ACCEL_OK;
     accel__error_mute();
-    const bool is_read = read_back(home, kind, begin - CANARY_SIZE, before, CANARY_SIZE) &&
+    /* A stream that failed may have passed over the canaries. */
+    const bool is_read = home->backend->table.stream.query(native, &is_done) == ACCEL_OK &&
+                         read_back(home, kind, begin - CANARY_SIZE, before, CANARY_SIZE) &&
                          read_back(home, kind, begin + accel__range_size(&memory->range), behind,
                                    CANARY_SIZE);
     accel__error_unmute();

@@ -19,6 +19,7 @@ typedef struct accel__device_memory {
     _Atomic(uint64_t) fraction; /* of accel_allocator_set_memory_fraction; 0: not set */
     _Atomic(size_t) total;      /* bytes of the device; 0: not asked yet */
     _Atomic(size_t) reserved;   /* bytes, with those that are being asked for */
+    _Atomic(size_t) asked;      /* bytes of those that are being asked for */
 } accel__device_memory;
 
 /* NULL: no host memory. */

@@ -47,14 +47,15 @@ bool accel__turns_lost(long *lost)
     return true;
 }
 
-void accel__turns_keep_off(pthread_t thread, int *processor)
+void accel__turns_keep_off(pthread_t thread, _Atomic(int) *processor)
 {
     const int own = sched_getcpu();
     cpu_set_t allowed; /* to the caller now: somebody may have narrowed it since the start */
-    if (own < 0 || own >= CPU_SETSIZE || own == *processor ||
+    if (own < 0 || own >= CPU_SETSIZE ||
+        own == atomic_load_explicit(processor, memory_order_relaxed) ||
         pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0)
         return;
-    *processor = own;
+    atomic_store_explicit(processor, own, memory_order_relaxed);
     CPU_CLR((size_t)own, &allowed);
     if (CPU_COUNT(&allowed) != 0)
         pthread_setaffinity_np(thread, sizeof allowed, &allowed);

@@ -13,7 +13,7 @@ static _Atomic(unsigned) count;
 static unsigned failing; /* the first that fails */
 static bool is_lasting;
 static _Atomic(bool) happened;
-static failure first;
+static failure *first;
 
 static int (*driver_objects)(void);
 static _Atomic(bool (*)(const char *call)) *driver_due;
@@ -22,6 +22,7 @@ void failures_arm(unsigned number, bool lasting)
 {
     void *frames[2];
     backtrace(frames, 2); /* what it needs it takes now */
+    *first = (failure){0};
     failing = number;
     is_lasting = lasting;
     happened = false;
@@ -29,10 +30,14 @@ void failures_arm(unsigned number, bool lasting)
     armed = true;
 }
 
-bool failures_disarm(failure *out_first)
+void failures_note_in(failure *where)
+{
+    first = where;
+}
+
+bool failures_disarm(void)
 {
     armed = false;
-    *out_first = happened ? first : (failure){0};
     return happened;
 }
 
@@ -50,9 +55,9 @@ bool failures_due(failure_kind kind, const char *call)
     if (number != failing && !is_behind)
         return false;
     if (number == failing) {
-        first.kind = kind;
-        first.call = call;
-        first.stack_size = backtrace(first.stack, FAILURE_STACK_MAX);
+        first->kind = kind;
+        first->call = call;
+        first->stack_size = backtrace(first->stack, FAILURE_STACK_MAX);
         happened = true;
     }
     return true;

@@ -39,8 +39,11 @@ typedef struct failure {
  * all behind it, too, but calls of the driver: without any answer from that no program goes on. */
 void failures_arm(unsigned number, bool lasting);
 
+/* Where the first failure is noted, as soon as there is one. */
+void failures_note_in(failure *first);
+
 /* False: no call has failed since. */
-bool failures_disarm(failure *out_first);
+bool failures_disarm(void);
 
 /* How many calls there were since the arming. */
 unsigned failures_counted(void);

@@ -72,7 +72,7 @@ bool ledger_grew(const ledger *before, const ledger *now, char *text, size_t cap
                 {"threads", before->threads, now->threads}};
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && used < capacity; i++)
+    for (size_t i = LEDGER_FIRST; i < sizeof rows / sizeof rows[0] && used < capacity; i++)
         if (rows[i].now > rows[i].before)
             used += (size_t)snprintf(text + used, capacity - used, "%s%s: %lld, before %lld",
                                      used != 0 ? "; " : "", rows[i].name, (long long)rows[i].now,

@@ -15,6 +15,20 @@ typedef struct ledger {
     int64_t resident; /* bytes */
 } ledger;
 
+/* AddressSanitizer keeps memory back that was freed, so that a driver's addresses are new ones again and
+ * again, for which the library's map of addresses takes nodes: blocks,
+ * the first of the numbers, are not compared under it. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LEDGER_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(LEDGER_SANITIZED)
+enum { LEDGER_FIRST = 1 };
+#else
+enum { LEDGER_FIRST = 0 };
+#endif
+
 /* Gives back what is cached, and waits for what is under way. Notes in the world where something is not
  * back to zero then. */
 void ledger_settle(world *w);

@@ -118,7 +118,7 @@ static accel_status run_once(const scenario *of, unsigned number)
         of->prepare(w);
     failures_arm(number, options.lasting && number != UINT_MAX);
     const accel_status status = of->run(w);
-    progress->happened = failures_disarm(&progress->first);
+    progress->happened = failures_disarm();
     progress->tries++;
     progress->met += progress->happened;
     progress->refused += status != ACCEL_OK;
@@ -420,6 +420,7 @@ static bool arrange(void)
     progress = shared;
     fresh_ledger = (ledger *)(progress + 1);
     progress->number = 1;
+    failures_note_in(&progress->first);
     return strcmp(options.backend, "cpu") == 0 || arrange_driver();
 }
 

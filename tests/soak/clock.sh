@@ -2,7 +2,7 @@
 # clock.sh: a clock that jumps. The calendar's goes back and forth by years at each reading; the other one, by
 # which time limits are kept, stands still, or is an hour ahead from one reading to the next.
 #
-#   clock.sh few | all
+#   clock.sh few | all | SECONDS     some kinds of jumps; all; all again until the time is over
 #
 # Needs ACCEL (the command), DISK_WRITER, SABOTEUR (disk_writer.c, saboteur.c) and BUILD_DIR. What must hold:
 # nothing hangs, time limits hold, nothing that was kept is taken for something else, and no duration is
@@ -100,10 +100,19 @@ within 5 date +%Y
 [ "$(cat "$work/out")" != "$(date +%Y)" ] || exit 77 # date reads the clock by another way
 clocks="wild still leap:3"
 [ "$extent" = few ] || clocks="wild still leap:1 leap:2 leap:3 leap:5 leap:8 leap:13 leap:40 leap:100 leap:1000"
-for clock in $clocks; do
-    use_cache
-    keep_limits
-    tell_times
-done
+once() {
+    for clock in $clocks; do
+        use_cache
+        keep_limits
+        tell_times
+    done
+}
+
+case $extent in
+    few | all) once ;;
+    *)
+        end=$((SECONDS + extent))
+        while [ "$SECONDS" -lt "$end" ] && [ "$failures" = 0 ]; do once; done ;;
+esac
 echo "$runs runs, $failures failures"
 [ "$failures" = 0 ]

@@ -227,9 +227,6 @@ static int attack_cpu(uint32_t count)
     CHECK_QUIET(accel_backend_find("cpu", &cpu) == ACCEL_OK);
     if (tasks_begin(ACCEL_DEVICE(cpu, 0)) != 0 || leave_things() != 0)
         return 1;
-    for (uint32_t i = 0, state = 1; i < 40; i++) /* fills the disk's cache of kernels */
-        if (tasks[8].run(&state) != 0)
-            return 1;
     const outcome sum = fork_under(work, number_of, THREADS, be_child, count);
     return report("cpu", &sum);
 }

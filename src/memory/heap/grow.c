@@ -373,8 +373,7 @@ static accel_status fill(claim *at, size_t rounded, size_t excess, accel__block 
     at->limit_forbade = !accel__limit_take(heap->device, at->added);
     if (!at->limit_forbade) {
         status = commit(at);
-        if (status != ACCEL_OK)
-            accel__limit_give(heap->device, at->added);
+        accel__limit_settle(heap->device, at->added, status == ACCEL_OK);
     }
     accel__heap_lock(heap);
     if (status != ACCEL_OK)

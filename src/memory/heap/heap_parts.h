@@ -180,8 +180,11 @@ void accel__heap_collect_garbage(accel__heap *heap);
 
 /* ---- limit.c: what a device may reserve in this process ---- */
 
-/* Counts `size` more bytes as reserved; false where the limit forbids that. */
+/* Counts `size` more bytes as reserved, before they are asked for; false where the limit forbids that. No
+ * heap is locked: where only what other threads are asking for stands against it, it waits for them a while. */
 bool accel__limit_take(accel__device *device, size_t size);
+/* What was taken was asked for: whether it was had. */
+void accel__limit_settle(accel__device *device, size_t size, bool was_had);
 void accel__limit_give(accel__device *device, size_t size);
 
 /* SIZE_MAX: none. */

@@ -55,6 +55,7 @@ static accel__heap *make(accel__device_memory *memory, const accel__heap_options
     if (memory->generation != accel__generation()) {
         memory->generation = accel__generation();
         memory->reserved = 0; /* what a parent reserved is not ours to give back */
+        memory->asked = 0;
     }
     if (is_new) {
         heap->device = memory->device;

@@ -94,8 +94,7 @@ static accel_status make_fixed(miss *now, size_t size, size_t alignment, bool is
         return ACCEL_ERROR_OUT_OF_MEMORY;
     const accel_status status = accel__segment_make(now->lane, size, alignment, is_uncached,
                                                     out_block);
-    if (status != ACCEL_OK)
-        accel__limit_give(device, size);
+    accel__limit_settle(device, size, status == ACCEL_OK);
     return status;
 }
 

@@ -2,6 +2,7 @@
  * amount is taken before the driver is asked, so that threads that ask at once cannot pass the limit
  * together. */
 #include <string.h>
+#include <time.h>
 
 #include <accel/allocator.h>
 
@@ -9,6 +10,8 @@
 #include "core/device.h"
 #include "memory/device_memory.h"
 #include "memory/heap/heap_parts.h"
+
+enum { NAP_NS = 50000, NAPS_MAX = 4000 };
 
 /* Doubles as words, so that they can be read without a lock; 0 is "not set". */
 static uint64_t word_of(double fraction)
@@ -70,16 +73,50 @@ size_t accel__limit_get(accel__device *device)
     return memory != NULL ? limit_of(memory) : SIZE_MAX;
 }
 
-bool accel__limit_take(accel__device *device, size_t size)
+/* What is asked for counts first, so that nobody takes it for had. */
+static bool take(accel__device_memory *memory, size_t size, size_t limit)
 {
-    accel__device_memory *memory = accel__device_memory_of(device);
-    const size_t limit = limit_of(memory);
+    atomic_fetch_add(&memory->asked, size);
     size_t seen = memory->reserved;
     do {
-        if (size > limit || seen > limit - size)
+        if (seen > limit - size) {
+            atomic_fetch_sub(&memory->asked, size);
             return false;
+        }
     } while (!atomic_compare_exchange_weak(&memory->reserved, &seen, seen + size));
     return true;
+}
+
+/* Whether there would be room if none of the others got what they ask for. */
+static bool may_come(const accel__device_memory *memory, size_t size, size_t limit)
+{
+    const size_t asked = memory->asked;
+    const size_t reserved = memory->reserved;
+    return asked != 0 && (reserved <= asked || reserved - asked <= limit - size);
+}
+
+/* What others ask for may be refused in the end: memory that is there must not be denied for its sake. */
+bool accel__limit_take(accel__device *device, size_t size)
+{
+    static const struct timespec nap = {.tv_nsec = NAP_NS};
+    accel__device_memory *memory = accel__device_memory_of(device);
+    const size_t limit = limit_of(memory);
+    if (size > limit)
+        return false;
+    bool taken = take(memory, size, limit);
+    for (int i = 0; i < NAPS_MAX && !taken && may_come(memory, size, limit); i++) {
+        nanosleep(&nap, NULL);
+        taken = take(memory, size, limit);
+    }
+    return taken;
+}
+
+void accel__limit_settle(accel__device *device, size_t size, bool was_had)
+{
+    accel__device_memory *memory = accel__device_memory_of(device);
+    if (!was_had)
+        atomic_fetch_sub(&memory->reserved, size);
+    atomic_fetch_sub(&memory->asked, size);
 }
 
 void accel__limit_give(accel__device *device, size_t size)

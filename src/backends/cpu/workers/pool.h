@@ -25,8 +25,8 @@ typedef struct accel__cpu_worker {
     struct accel__cpu_worker *next_sleeper;
     bool dozes;
     uint32_t dozes_left;
-    long displaced; /* how often it was, as far as it knows */
-    int avoids;     /* the processor of who woke it last; -1 */
+    long displaced;      /* how often it was, as far as it knows */
+    _Atomic(int) avoids; /* the processor of who woke it last; -1 */
     accel__cpu_executor executor;
 } accel__cpu_worker;
 

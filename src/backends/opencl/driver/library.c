@@ -175,7 +175,7 @@ static accel_status read_text(const accel__opencl_api *api, text_owner owner, cl
 {
     char *text = NULL;
     const accel_status status = get_text(api, owner, what, &text);
-    tidy(status == ACCEL_OK ? text : "", buffer, capacity);
+    tidy(text != NULL ? text : "", buffer, capacity);
     accel__deallocate(text);
     return status;
 }

@@ -3,6 +3,7 @@
  * a command of its own. */
 #include "backends/opencl/queue/event.h"
 
+#include "backends/opencl/driver/await.h"
 #include "backends/opencl/queue/gate.h"
 #include "backends/opencl/queue/stream.h"
 #include "base/allocate.h"

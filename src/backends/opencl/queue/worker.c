@@ -6,8 +6,9 @@
 #include "backends/opencl/queue/worker.h"
 
 #include <pthread.h>
+#include <time.h>
 
-#include "backends/opencl/queue/stream.h"
+#include "backends/opencl/driver/await.h"
 #include "base/error.h"
 #include "platform/futex.h"
 #include "platform/mutex.h"
@@ -60,22 +61,54 @@ static accel__opencl_job *take(void)
 
 static void run(accel__opencl_job *job)
 {
-    cl_int code = job->code;
-    if (!job->is_over) {
-        const cl_int asked = accel__opencl_await(job->api, job->event, &code);
-        code = asked != CL_SUCCESS ? asked : code; /* a driver without answers is one that failed */
-    }
+    const cl_int code = job->code;
     if (job->event != NULL)
         job->api->clReleaseEvent(job->event);
     job->run(job, code < 0 ? code : CL_COMPLETE);
 }
 
+/* Whether the event has passed. A driver that never answers is one that failed. */
+static bool is_due(accel__opencl_job *job)
+{
+    enum { FAILURES_MAX = 500 };
+    cl_int state = CL_COMPLETE;
+    if (job->is_over)
+        return true;
+    const cl_int asked = accel__opencl_state(job->api, job->event, &state);
+    job->failures = asked != CL_SUCCESS ? job->failures + 1 : 0;
+    job->code = asked != CL_SUCCESS ? asked : state;
+    return job->failures == FAILURES_MAX || (asked == CL_SUCCESS && state <= CL_COMPLETE);
+}
+
+/* With the mutex held. */
+static void append(accel__opencl_job *job)
+{
+    job->next = NULL;
+    if (workers.last != NULL)
+        workers.last->next = job;
+    else
+        workers.first = job;
+    workers.last = job;
+    workers.job_count++;
+}
+
+/* What is not due goes behind the others: the event may wait for one of them, and this thread may be the
+ * only one there is. */
 static void *body(void *user)
 {
-    (void)user;
+    const struct timespec pause = {.tv_nsec = 200000};
     accel__opencl_job *job = NULL;
-    while ((job = take()) != NULL)
-        run(job);
+    (void)user;
+    while ((job = take()) != NULL) {
+        if (is_due(job)) {
+            run(job);
+            continue;
+        }
+        nanosleep(&pause, NULL);
+        accel__mutex_lock(&workers.mutex);
+        append(job);
+        accel__mutex_unlock(&workers.mutex);
+    }
     return NULL;
 }
 
@@ -102,13 +135,7 @@ accel_status accel__opencl_worker_ready(void)
 static void post(accel__opencl_job *job)
 {
     accel__mutex_lock(&workers.mutex);
-    job->next = NULL;
-    if (workers.last != NULL)
-        workers.last->next = job;
-    else
-        workers.first = job;
-    workers.last = job;
-    workers.job_count++;
+    append(job);
     if (workers.job_count > workers.idle_count && workers.thread_count < THREAD_MAX)
         start_locked(); /* where that fails, a thread that is there gets to it */
     atomic_fetch_add(&workers.changed, 1);
@@ -134,6 +161,7 @@ void accel__opencl_worker_after(const accel__opencl_api *api, cl_event event,
     job->api = api;
     job->event = event;
     job->code = state;
+    job->failures = 0;
     job->is_over = asked == CL_SUCCESS && state <= CL_COMPLETE;
     /* Some drivers call nobody back for what has passed already. */
     if (job->is_over || api->clSetEventCallback(event, CL_COMPLETE, on_passed, job) != CL_SUCCESS)

@@ -14,8 +14,10 @@ typedef struct accel__opencl_job {
     void (*run)(struct accel__opencl_job *job, cl_int code);
     const accel__opencl_api *api;
     cl_event event; /* that it runs behind; NULL: none */
-    bool is_over;   /* the event has passed or failed, with `code`; else the worker waits for it */
+    bool
+        is_over; /* the event has passed or failed, with `code`; else a worker looks again and again */
     cl_int code;
+    unsigned failures; /* times in a row that the driver gave no answer */
 } accel__opencl_job;
 
 /* Makes sure of a thread. To be called before anything is queued that only a job will complete. */

@@ -1,5 +1,6 @@
-/* callback_errors_test.c: a function of the program's that accel calls from inside of a call has the records of
- * its own failures, and leaves none of them behind. */
+/* whose_error_test.c: whose failure the record holds: a function of the program's that accel calls from inside
+ * of a call has the records of its own failures, and leaves none of them behind; a call that meets several
+ * tells of the first, by its own name. */
 #include <stdlib.h>
 
 #include "support/check.h"
@@ -165,9 +166,89 @@ static void the_want_of_memory_is_what_failed(void **state)
     OK(accel_allocator_remove_out_of_memory_observer(observe, NULL));
 }
 
+/* ---- two failures in one call ---- */
+
+static void a_shutdown_tells_of_its_first_failure(void **state)
+{
+    (void)state;
+    accel_stream *failing = NULL;
+    accel_stream *captured = NULL;
+    accel_graph *graph = NULL;
+    OK(accel_stream_create(test_cpu_device(0), NULL, &failing));
+    OK(accel_stream_create(test_cpu_device(1), NULL, &captured));
+    OK(accel_graph_create(test_cpu_device(1), NULL, &graph));
+    OK(test_launch_fail(&kernels, failing));
+    OK(accel_graph_capture_begin(graph, captured, ACCEL_CAPTURE_MODE_GLOBAL));
+    EXPECT(accel_shutdown(), ACCEL_ERROR_DEVICE_FAILED);
+    expect_last(ACCEL_ERROR_DEVICE_FAILED, "accel_shutdown");
+    EXPECT(accel_memory_free(&graph),
+           ACCEL_ERROR_INVALID_ARGUMENT); /* failures are recorded again */
+    expect_last(ACCEL_ERROR_INVALID_ARGUMENT, "accel_memory_free");
+    accel_graph_release(graph);
+    accel_stream_release(captured);
+    accel_stream_release(failing);
+}
+
+static void settings_do_not_change_who_failed(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"guard:True", "poison:True"};
+    accel_stream *failing = NULL;
+    void *memory = NULL;
+    OK(accel_stream_create(test_cpu_device(0), NULL, &failing));
+    OK(test_launch_fail(&kernels, failing));
+    EXPECT(accel_stream_synchronize(failing), ACCEL_ERROR_DEVICE_FAILED);
+    for (int i = 0; i < 2; i++) {
+        OK(accel_allocator_set_config(texts[i]));
+        EXPECT(accel_memory_alloc(failing, 64, NULL, &memory), ACCEL_ERROR_DEVICE_FAILED);
+        expect_last(ACCEL_ERROR_DEVICE_FAILED, "accel_memory_alloc");
+    }
+    OK(accel_allocator_set_config(""));
+    accel_stream_release(failing);
+}
+
+/* The canaries were queued behind what failed: nobody wrote beside the memory. */
+static void a_failed_stream_corrupts_nothing(void **state)
+{
+    (void)state;
+    test_gate gate = {0};
+    accel_stream *failing = NULL;
+    void *memory = NULL;
+    OK(accel_allocator_set_config("guard:True"));
+    OK(accel_stream_create(test_cpu_device(0), NULL, &failing));
+    OK(test_launch_gate(&kernels, failing, &gate));
+    OK(test_launch_fail(&kernels, failing));
+    OK(accel_memory_alloc(failing, 7, NULL, &memory));
+    test_gate_open(&gate);
+    EXPECT(accel_stream_synchronize(failing), ACCEL_ERROR_DEVICE_FAILED);
+    OK(accel_memory_free(memory));
+    OK(accel_allocator_set_config(""));
+    accel_stream_release(failing);
+}
+
+static void ignore(accel_stream *of, accel_status status, void *user)
+{
+    (void)of;
+    (void)status;
+    (void)user;
+}
+
+/* Also where the core's stand-in records an event for it (TEST_MASK). */
+static void a_callback_fails_by_its_own_name(void **state)
+{
+    (void)state;
+    accel_stream *failing = NULL;
+    OK(accel_stream_create(test_cpu_device(0), NULL, &failing));
+    OK(test_launch_fail(&kernels, failing));
+    EXPECT(accel_stream_synchronize(failing), ACCEL_ERROR_DEVICE_FAILED);
+    EXPECT(accel_stream_add_callback(failing, ignore, NULL), ACCEL_ERROR_DEVICE_FAILED);
+    expect_last(ACCEL_ERROR_DEVICE_FAILED, "accel_stream_add_callback");
+    accel_stream_release(failing);
+}
+
 int main(void)
 {
-    test_environment(1);
+    test_environment(2);
     if (test_kernels_load(test_cpu_device(0), &kernels) != ACCEL_OK ||
         accel_stream_create(test_cpu_device(0), NULL, &stream) != ACCEL_OK)
         return 1;
@@ -176,6 +257,10 @@ int main(void)
         cmocka_unit_test(the_source_of_a_pool_has_its_own_failures),
         cmocka_unit_test(the_log_leaves_no_failure),
         cmocka_unit_test(the_want_of_memory_is_what_failed),
+        cmocka_unit_test(a_shutdown_tells_of_its_first_failure),
+        cmocka_unit_test(settings_do_not_change_who_failed),
+        cmocka_unit_test(a_failed_stream_corrupts_nothing),
+        cmocka_unit_test(a_callback_fails_by_its_own_name),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     accel_stream_release(stream);
