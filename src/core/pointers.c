@@ -1,15 +1,17 @@
-/* pointers.c: a hash table from the cells of 512 bytes in which ranges begin to the ranges, and a tree of bits that
- * says which cells there are, so that the last one before an address is found in a few steps, too. The table is
- * small, so looking up where a block begins, which every free does, stays within the processor's caches.
+/* pointers.c: a hash table from the cells of 512 bytes in which ranges begin to the ranges; and, for the last one
+ * before an address, a byte for each granule of 32 KiB that says how many begin there, and where if it is one,
+ * under a tree of bits that says where those bytes are not 0. The table is small, so looking up where a block
+ * begins, which every free does, stays within the processor's caches; and so do the bytes, which every split
+ * and merge changes.
  *
  * Changes are made under one lock, by single stores. A reader takes no lock. What it finds is right: begin,
  * size and state say so. Where it finds nothing it must know that nothing was changed meanwhile, as a range
  * that it stood on may have gone into another chain: `changes` is odd during a change and another number
- * after, and then the reader looks again with the lock. Bits may be set that lead to nothing, never the other
+ * after, and then the reader looks again with the lock. Bytes and bits may lead to nothing, never the other
  * way round: they are set before and cleared after what they lead to, from the root down and from the leaf up.
  *
- * A child that was forked within a change finds `changes` odd, and everything in order but perhaps a range
- * that is in the table without its bits, or a bit too many. */
+ * A child that was forked within a change finds `changes` odd, and everything in order but perhaps a byte that
+ * counts one too many, or a bit too many. */
 #include "core/pointers.h"
 
 #include "base/allocate.h"
@@ -96,11 +98,13 @@ static void make_room(void)
 
 enum {
     CELL_BITS = ACCEL__RANGES_CELL_BITS,
-    LEAF_BITS = 11,
+    GRANULE_BITS = ACCEL__RANGES_GRANULE_BITS,
+    LEAF_BITS = 6, /* as many granules as a cache line has bytes */
     BRANCH_BITS = 13,
-    ROOT_BITS = 15,
-    ADDRESS_BITS = CELL_BITS + LEAF_BITS + BRANCH_BITS + ROOT_BITS,
-    WORD = 64
+    ROOT_BITS = 14,
+    ADDRESS_BITS = GRANULE_BITS + LEAF_BITS + BRANCH_BITS + ROOT_BITS,
+    WORD = 64,
+    BYTE = 8
 };
 
 typedef _Atomic(uint64_t) word;
@@ -112,33 +116,39 @@ typedef _Atomic(uint64_t) word;
         word summary[((1u << (bits)) / WORD + 63) / WORD];                                         \
     }
 
+/* The bytes of granules, eight in a word. */
 typedef struct leaf {
-    SET_OF(LEAF_BITS) set;
+    word words[(1 << LEAF_BITS) / BYTE];
 } leaf;
 
 typedef struct branch {
     SET_OF(BRANCH_BITS) set;
-    _Atomic(leaf *) leaves[1u << BRANCH_BITS]; /* made when they are needed, and kept */
+    leaf leaves[1u << BRANCH_BITS]; /* zeroed memory: pages that are never used are never there */
 } branch;
 
 static struct {
     SET_OF(ROOT_BITS) set;
-    _Atomic(branch *) branches[1u << ROOT_BITS];
+    _Atomic(branch *) branches[1u << ROOT_BITS]; /* made when they are needed, and kept */
 } root;
+
+static int cell_index(uintptr_t address)
+{
+    return (int)(address >> CELL_BITS & ((1u << (GRANULE_BITS - CELL_BITS)) - 1));
+}
 
 static int leaf_index(uintptr_t address)
 {
-    return (int)(address >> CELL_BITS & ((1u << LEAF_BITS) - 1));
+    return (int)(address >> GRANULE_BITS & ((1u << LEAF_BITS) - 1));
 }
 
 static int branch_index(uintptr_t address)
 {
-    return (int)(address >> (CELL_BITS + LEAF_BITS) & ((1u << BRANCH_BITS) - 1));
+    return (int)(address >> (GRANULE_BITS + LEAF_BITS) & ((1u << BRANCH_BITS) - 1));
 }
 
 static int root_index(uintptr_t address)
 {
-    return (int)(address >> (CELL_BITS + LEAF_BITS + BRANCH_BITS));
+    return (int)(address >> (GRANULE_BITS + LEAF_BITS + BRANCH_BITS));
 }
 
 static bool is_beyond(uintptr_t address)
@@ -226,30 +236,62 @@ static branch *make_branch(uintptr_t address)
     return made;
 }
 
-static leaf *make_leaf(branch *above, uintptr_t address)
+/* What the byte of a granule says. */
+enum {
+    NONE = 0,
+    ONE = 1,       /* and the number of its cell */
+    ONE_LAST = 64, /* the greatest of those */
+    SEVERAL = 128, /* and how many, in whatever cells; it may be one that is left */
+    BEYOND = 255   /* more than that can say: for ever */
+};
+
+static inline uint64_t byte_with(uint64_t byte, int cell)
 {
-    _Atomic(leaf *) *link = &above->leaves[branch_index(address)];
-    leaf *made = atomic_load_explicit(link, memory_order_acquire);
-    if (made == NULL) {
-        made = accel__allocate(sizeof *made);
-        atomic_store_explicit(link, made, memory_order_release);
-    }
-    return made;
+    const uint64_t more = byte <= ONE_LAST ? SEVERAL + 2 : byte + (byte != BEYOND);
+    return byte == NONE ? ONE + (uint64_t)cell : more;
+}
+
+static inline uint64_t byte_without(uint64_t byte)
+{
+    const uint64_t less = byte - (byte != BEYOND);
+    return byte <= ONE_LAST || less == SEVERAL ? NONE : less;
+}
+
+/* Where the byte of a granule lies in its word. */
+static inline int shift_of(uintptr_t begin)
+{
+    return leaf_index(begin) % BYTE * BYTE;
+}
+
+static inline uint64_t replace_byte(uint64_t in, int shift, uint64_t byte)
+{
+    return (in & ~(UINT64_C(0xff) << shift)) | byte << shift;
 }
 
 /* False: no memory for a node. */
 static inline bool mark_cell(uintptr_t begin)
 {
     branch *above = make_branch(begin);
-    leaf *below = above != NULL ? make_leaf(above, begin) : NULL;
-    if (below == NULL)
+    if (above == NULL)
         return false;
-    if (load(&below->set.words[leaf_index(begin) / WORD]) == 0) {
+    word *at = &above->leaves[branch_index(begin)].words[leaf_index(begin) / BYTE];
+    const int shift = shift_of(begin);
+    const uint64_t now = load(at);
+    if (now == 0) { /* the rest of the leaf may be, too */
         set_add(root.set.words, root.set.summary, root_index(begin));
         set_add(above->set.words, above->set.summary, branch_index(begin));
     }
-    set_add(below->set.words, below->set.summary, leaf_index(begin));
+    const uint64_t byte = byte_with(now >> shift & 0xff, cell_index(begin));
+    atomic_store_explicit(at, replace_byte(now, shift, byte), memory_order_release);
     return true;
+}
+
+static bool is_empty(const leaf *of)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < sizeof of->words / sizeof of->words[0]; i++)
+        all |= load(&of->words[i]);
+    return all == 0;
 }
 
 #define SET_REMOVE(set, index)                                                                     \
@@ -258,14 +300,30 @@ static inline bool mark_cell(uintptr_t begin)
 static inline void unmark_cell(uintptr_t begin)
 {
     branch *above = root.branches[root_index(begin)];
-    leaf *below = above != NULL ? atomic_load(&above->leaves[branch_index(begin)]) : NULL;
-    if (below != NULL && SET_REMOVE(below->set, leaf_index(begin)) &&
-        SET_REMOVE(above->set, branch_index(begin)))
+    leaf *below = &above->leaves[branch_index(begin)];
+    word *at = &below->words[leaf_index(begin) / BYTE];
+    const int shift = shift_of(begin);
+    const uint64_t now = load(at);
+    const uint64_t left = replace_byte(now, shift, byte_without(now >> shift & 0xff));
+    atomic_store_explicit(at, left, memory_order_release);
+    if (left == 0 && is_empty(below) && SET_REMOVE(above->set, branch_index(begin)))
         (void)SET_REMOVE(root.set, root_index(begin));
 }
 
-/* The last marked cell that begins at `address` or before it, as its address; UINTPTR_MAX: none. */
-static uintptr_t last_cell(uintptr_t address)
+/* The greatest granule of the leaf up to `index` that has a byte; -1: none has. */
+static int last_byte(const leaf *of, int index)
+{
+    for (; index >= 0; index = index / BYTE * BYTE - 1) {
+        const int bit = last_bit(load(&of->words[index / BYTE]), index % BYTE * BYTE + BYTE - 1);
+        if (bit >= 0)
+            return index / BYTE * BYTE + bit / BYTE;
+    }
+    return -1;
+}
+
+/* The last granule with a byte that begins at `address` or before it, as its address, and the byte; UINTPTR_MAX:
+ * there is none. */
+static uintptr_t last_granule(uintptr_t address, uint64_t *out_byte)
 {
     int in_root = root_index(address);
     int in_branch = branch_index(address);
@@ -276,35 +334,22 @@ static uintptr_t last_cell(uintptr_t address)
         branch *above = atomic_load_explicit(&root.branches[in_root], memory_order_acquire);
         for (; (in_branch = set_last(above->set.words, above->set.summary, in_branch)) >= 0;
              in_branch--) {
+            const leaf *below = &above->leaves[in_branch];
             if (in_root != root_index(address) || in_branch != branch_index(address))
                 in_leaf = (1 << LEAF_BITS) - 1;
-            leaf *below = atomic_load_explicit(&above->leaves[in_branch], memory_order_acquire);
-            in_leaf = set_last(below->set.words, below->set.summary, in_leaf);
-            if (in_leaf >= 0)
+            in_leaf = last_byte(below, in_leaf);
+            if (in_leaf >= 0) {
+                *out_byte = load(&below->words[in_leaf / BYTE]) >> in_leaf % BYTE * BYTE & 0xff;
                 return (((uintptr_t)in_root << BRANCH_BITS | (uintptr_t)in_branch) << LEAF_BITS |
                         (uintptr_t)in_leaf)
-                       << CELL_BITS;
+                       << GRANULE_BITS;
+            }
         }
     }
     return UINTPTR_MAX;
 }
 
 /* ---- changing ---- */
-
-/* The last one that begins in the cell of `cell`, at `address` or before it; NULL: none. */
-static inline accel__range *last_in_cell(uintptr_t cell, uintptr_t address)
-{
-    const accel__range_table *table = table_now();
-    accel__range *best = NULL;
-    for (accel__range *range = load_range(accel__ranges_head(table, cell)); range != NULL;
-         range = load_range(&range->next[table->link])) {
-        const uintptr_t begin = accel__range_begin(range);
-        if (begin >> CELL_BITS == cell >> CELL_BITS && begin <= address &&
-            (best == NULL || begin > accel__range_begin(best)))
-            best = range;
-    }
-    return best;
-}
 
 static accel_status enter(accel__range *range, uintptr_t begin)
 {
@@ -341,8 +386,7 @@ static void leave(accel__range *range, uintptr_t begin)
         return; /* it never was entered */
     atomic_store_explicit(link, load_range(&range->next[table->link]), memory_order_release);
     count--;
-    if (last_in_cell(begin, UINTPTR_MAX) == NULL)
-        unmark_cell(begin);
+    unmark_cell(begin);
 }
 
 void accel__pointers_leave(accel__range *range)
@@ -375,11 +419,43 @@ accel__range *accel__pointers_at(const void *begin)
     return range;
 }
 
+/* The last one that begins in the cell of `cell`, at `address` or before it; NULL: none. */
+static accel__range *last_in_cell(uintptr_t cell, uintptr_t address)
+{
+    const accel__range_table *table = table_now();
+    accel__range *best = NULL;
+    for (accel__range *range = load_range(accel__ranges_head(table, cell)); range != NULL;
+         range = load_range(&range->next[table->link])) {
+        const uintptr_t begin = accel__range_begin(range);
+        if (begin >> CELL_BITS == cell >> CELL_BITS && begin <= address &&
+            (best == NULL || begin > accel__range_begin(best)))
+            best = range;
+    }
+    return best;
+}
+
+/* The same in the granule that begins at `granule`, of which `byte` was seen. */
+static accel__range *last_in_granule(uintptr_t granule, uint64_t byte, uintptr_t address)
+{
+    const uintptr_t size = (uintptr_t)1 << GRANULE_BITS;
+    uintptr_t cell = (address - granule < size ? address : granule + size - 1) >> CELL_BITS
+                                                                                      << CELL_BITS;
+    if (byte <= ONE_LAST)
+        return last_in_cell(granule + ((byte - ONE) << CELL_BITS), address);
+    accel__range *range = NULL;
+    while ((range = last_in_cell(cell, address)) == NULL && cell != granule)
+        cell -= (uintptr_t)1 << CELL_BITS;
+    return range;
+}
+
 static accel__range *last_before(uintptr_t address)
 {
-    for (uintptr_t at = address; (at = last_cell(at)) != UINTPTR_MAX; at--) {
-        accel__range *range = last_in_cell(at, address);
-        if (range != NULL || at == 0)
+    uint64_t byte = NONE;
+    uintptr_t granule = 0;
+    for (uintptr_t at = address; (granule = last_granule(at, &byte)) != UINTPTR_MAX;
+         at = granule - 1) {
+        accel__range *range = byte != NONE ? last_in_granule(granule, byte, address) : NULL;
+        if (range != NULL || granule == 0)
             return range;
     }
     return NULL;

@@ -37,9 +37,9 @@ typedef struct accel__range {
     _Atomic(size_t) size; /* as asked for; means something while the range is live */
     _Atomic(accel__device *) device;
     _Atomic(accel_stream *) home;
-    _Atomic(accel_memory_kind) kind;
     _Atomic(uint32_t) state; /* accel__range_state: ask accel__range_state_of */
-    _Atomic(uint32_t) owner; /* accel__range_owner; stays while the range is entered */
+    _Atomic(uint16_t) kind;  /* accel_memory_kind */
+    _Atomic(uint16_t) owner; /* accel__range_owner; stays while the range is entered */
     _Atomic(struct accel__range *) next[2]; /* in chains of the table: pointers.c's */
 } accel__range;
 
@@ -78,7 +78,7 @@ static inline void accel__range_set(accel__range *range, accel__device *device,
                                     accel_memory_kind kind, accel_stream *home)
 {
     atomic_store_explicit(&range->device, device, memory_order_relaxed);
-    atomic_store_explicit(&range->kind, kind, memory_order_relaxed);
+    atomic_store_explicit(&range->kind, (uint16_t)kind, memory_order_relaxed);
     atomic_store_explicit(&range->home, home, memory_order_relaxed);
 }
 
@@ -94,7 +94,7 @@ static inline void accel__range_set_size(accel__range *range, size_t size)
 
 static inline void accel__range_set_owner(accel__range *range, accel__range_owner owner)
 {
-    atomic_store_explicit(&range->owner, (uint32_t)owner, memory_order_relaxed);
+    atomic_store_explicit(&range->owner, (uint16_t)owner, memory_order_relaxed);
 }
 
 static inline void accel__range_set_state(accel__range *range, accel__range_state state)

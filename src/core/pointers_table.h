@@ -5,7 +5,10 @@
 
 #include "core/pointers.h"
 
-enum { ACCEL__RANGES_CELL_BITS = 9 /* ACCEL_MEMORY_ALIGNMENT */ };
+enum {
+    ACCEL__RANGES_CELL_BITS = 9,    /* ACCEL_MEMORY_ALIGNMENT */
+    ACCEL__RANGES_GRANULE_BITS = 15 /* the chains of its 64 cells lie side by side */
+};
 
 /* Chains of ranges by the cell of 512 bytes that they begin in. */
 typedef struct accel__range_table {
@@ -21,9 +24,9 @@ extern _Atomic(const accel__range_table *) accel__ranges __attribute__((visibili
 static inline _Atomic(accel__range *) *accel__ranges_head(const accel__range_table *table,
                                                           uintptr_t address)
 {
-    const uint64_t mixed = (uint64_t)(address >> ACCEL__RANGES_CELL_BITS) *
+    const uint64_t mixed = (uint64_t)(address >> ACCEL__RANGES_GRANULE_BITS) *
                            UINT64_C(0x9e3779b97f4a7c15);
-    return &table->heads[mixed >> 32 & table->mask];
+    return &table->heads[(mixed >> 32 ^ address >> ACCEL__RANGES_CELL_BITS) & table->mask];
 }
 
 /* The range that begins at `begin`; NULL: there is none, or it takes another look to find it

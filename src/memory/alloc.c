@@ -113,6 +113,12 @@ static void end_counting(accel__share *share)
         accel__cache_let_all_go();
 }
 
+static inline accel__statistics *statistics_for(const accel__device *device,
+                                                const accel__share *share)
+{
+    return share != NULL ? share->shard.statistics : accel__statistics_peek(device);
+}
+
 /* The block becomes the program's. */
 static void hand_out(accel__block *block, size_t size, accel__share *share)
 {
@@ -124,7 +130,7 @@ static void hand_out(accel__block *block, size_t size, accel__share *share)
     accel__range_set_size(&block->range, size);
     note_allocated(block);
     begin_counting(share);
-    accel__statistics_allocated(accel__statistics_peek(device), accel__share_shard(share), kind,
+    accel__statistics_allocated(statistics_for(device, share), accel__share_shard(share), kind,
                                 block->size, size);
     end_counting(share);
     block->is_oversize = block->size >= accel__config_get()->max_split_size;
@@ -207,49 +213,19 @@ static accel_status alloc_checked(accel_stream *stream, size_t size, accel_memor
     return status;
 }
 
-/* The lane of a stream for which the thread has a drawer, where nothing but the drawer's list was in the short
- * way's way; NULL: more must be looked at. The program holds the stream, so the lane is still its. */
-static accel__drawer *find_ready(accel_stream *stream, size_t size,
-                                 const accel_memory_options *options, void *const *out_pointer)
-{
-    const uint32_t here = accel__generation_known() + accel__callback_mark;
-    accel__cache *cache = accel__cache_mine;
-    if (options != NULL || out_pointer == NULL || size - 1 >= PTRDIFF_MAX - ACCEL__BLOCK_UNIT ||
-        !accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) ||
-        atomic_load_explicit(&cache->pass, memory_order_relaxed) != here ||
-        atomic_load_explicit(&stream->generation, memory_order_acquire) != here)
-        return NULL;
-    accel__drawer *drawer = cache->drawers[stream->place];
-    return drawer->stream == stream && drawer->stream_id == stream->id ? drawer : NULL;
-}
-
-/* Where the short way was not let in the list was not looked at: always so on a system without barrier. */
-static accel__block *take_ready(accel__drawer *drawer, size_t size)
-{
-    accel__cache *cache = accel__cache_mine;
-    size_t block_size;
-    if (size > ACCEL__SMALL_SIZE ||
-        atomic_load_explicit(&cache->is_held, memory_order_relaxed) == 0)
-        return NULL;
-    accel__cache_enter(cache);
-    accel__block *block = accel__at_hand_take(drawer, drawer->share, size, &block_size);
-    accel__cache_leave(cache);
-    return block;
-}
-
-static accel_status alloc_ready(accel__drawer *drawer, size_t size, void **out_pointer)
+accel_status accel__alloc_missed(accel__drawer *drawer, accel_stream *stream, size_t size,
+                                 void **out_pointer)
 {
     const size_t unit = ACCEL__BLOCK_UNIT;
-    accel__share *share = drawer->share;
-    accel__block *block = take_ready(drawer, size);
-    accel_status status = ACCEL_OK;
-    if (block == NULL)
-        status = accel__heap_take_or_grow(drawer->lane, size, (size + unit - 1) & ~(unit - 1), unit,
-                                          false, &block);
+    accel__block *block = NULL;
+    if (drawer->stream_id != stream->id || size - 1 >= PTRDIFF_MAX - unit)
+        return accel__alloc_long(stream, size, NULL, out_pointer);
     *out_pointer = NULL;
+    const accel_status status = accel__heap_take_or_grow(
+        drawer->lane, size, (size + unit - 1) & ~(unit - 1), unit, false, &block);
     if (status != ACCEL_OK)
         return status;
-    hand_out(block, size, share);
+    hand_out(block, size, drawer->share);
     *out_pointer = (void *)accel__range_begin(&block->range);
     return ACCEL_OK;
 }
@@ -257,9 +233,6 @@ static accel_status alloc_ready(accel__drawer *drawer, size_t size, void **out_p
 accel_status accel__alloc_long(accel_stream *stream, size_t size,
                                const accel_memory_options *options, void **out_pointer)
 {
-    accel__drawer *drawer = find_ready(stream, size, options, out_pointer);
-    if (drawer != NULL)
-        return alloc_ready(drawer, size, out_pointer);
     if (out_pointer == NULL)
         return accel__fail_null(alloc_function, "out_pointer");
     *out_pointer = NULL;
@@ -277,7 +250,11 @@ accel_status accel__alloc_long(accel_stream *stream, size_t size,
 /* The thread's share of the device; NULL where there is no host memory for one. */
 static accel__share *share_of(accel__device *device)
 {
-    accel__cache *cache = accel__cache_own();
+    accel__cache *cache = accel__cache_mine;
+    if (atomic_load_explicit(&cache->pass, memory_order_relaxed) == accel__generation_known() &&
+        cache->shares != NULL && cache->shares->device == device)
+        return cache->shares;
+    cache = accel__cache_own();
     return cache != NULL ? accel__cache_share(cache, device) : NULL;
 }
 
@@ -292,29 +269,18 @@ static void put_back(accel__block *block)
         accel__pool_settle(device);
 }
 
-/* How many blocks go straight to their heap for want of room before the thread's drawers are emptied: what lies
- * there may be of sizes that are not asked for any more, but emptying them takes long. Recorded histories reserve
- * the same with 1 to 8; with more, one of them reserves a chunk of 2 MiB more. */
-enum { OVERFLOWS = 8 };
-
 /* The drawer for the block; NULL: it has none, or there is no room. */
 static accel__drawer *make_room(accel__cache *cache, accel__block *block)
 {
     accel_stream *home = accel__range_home(&block->range);
-    if (!cache->is_plain || block->size > cache->limit ||
-        accel__cache_share(cache, home->device) == NULL)
+    accel__drawer *drawer = cache->drawers[block->lane->place];
+    if (!cache->is_plain || block->size > cache->limit)
         return NULL;
-    accel__drawer *drawer = accel__cache_open_drawer(cache, block->lane, home);
-    if (drawer == NULL)
-        return NULL;
-    accel__cache_enter(cache);
-    const bool fits = drawer->share->room >= (ptrdiff_t)block->size;
-    accel__cache_leave(cache);
-    if (!fits && ++cache->overflows % OVERFLOWS != 0)
-        return NULL;
-    if (!fits)
-        accel__cache_flush_mine(home->device);
-    return drawer;
+    if (drawer->key != block->lane->key)
+        drawer = accel__cache_share(cache, home->device) != NULL
+                     ? accel__cache_open_drawer(cache, block->lane, home)
+                     : NULL;
+    return drawer != NULL && accel__cache_make_room(cache, drawer, block->size) ? drawer : NULL;
 }
 
 /* Into the thread's drawer. False: it is to go another way, or another thread frees it. */
@@ -351,7 +317,7 @@ static void free_claimed(accel__block *block, accel__share *share)
         accel__statistics_gauge(device, ACCEL__GAUGE_OVERSIZE_ALLOCATIONS, block->segment->kind,
                                 -1);
     begin_counting(share);
-    accel__statistics_freed(accel__statistics_peek(device), accel__share_shard(share),
+    accel__statistics_freed(statistics_for(device, share), accel__share_shard(share),
                             block->segment->kind, block->size, accel__range_size(&block->range),
                             waits);
     end_counting(share);
@@ -418,11 +384,8 @@ static accel_status free_range(accel__range *range)
     }
 }
 
-accel_status accel__free_long(void *pointer)
+accel_status accel__free_found(accel__range *range, void *pointer)
 {
-    if (pointer == NULL)
-        return ACCEL_OK;
-    accel__range *range = accel__pointers_at(pointer);
     const bool is_live = range != NULL && accel__range_state_of(range) == ACCEL__RANGE_LIVE;
     const accel_status status = is_live ? free_range(range) : ACCEL_ERROR_INVALID_ARGUMENT;
     return status != ACCEL_ERROR_INVALID_ARGUMENT
@@ -431,6 +394,11 @@ accel_status accel__free_long(void *pointer)
                              "%p is not the start of a live allocation: freed twice, inside a "
                              "block, or not of accel_memory_alloc",
                              pointer);
+}
+
+accel_status accel__free_long(void *pointer)
+{
+    return pointer != NULL ? accel__free_found(accel__pointers_at(pointer), pointer) : ACCEL_OK;
 }
 
 /* ---- use on other streams ---- */

@@ -28,7 +28,7 @@ accel_status accel_memory_alloc(accel_stream *stream, size_t size,
     accel__cache *cache = accel__cache_mine;
     if (!accel__handle_is_live(stream, ACCEL__HANDLE_STREAM) || options != NULL)
         goto long_way;
-    if (out_pointer == NULL || size - 1 >= ACCEL__SMALL_SIZE)
+    if (out_pointer == NULL)
         goto long_way;
     const uint32_t here = accel__generation_known() + accel__callback_mark;
     if (atomic_load_explicit(&cache->pass, memory_order_relaxed) != here)
@@ -38,6 +38,8 @@ accel_status accel_memory_alloc(accel_stream *stream, size_t size,
     accel__drawer *drawer = cache->drawers[stream->place];
     if (drawer->stream != stream)
         goto long_way;
+    if (size - 1 >= ACCEL__SMALL_SIZE)
+        goto missed;
     if (!accel__cache_enter_at_once(cache))
         goto long_way;
     accel__share *share = drawer->share;
@@ -45,7 +47,7 @@ accel_status accel_memory_alloc(accel_stream *stream, size_t size,
     accel__block *block = accel__at_hand_take(drawer, share, size, &block_size);
     if (block == NULL) {
         accel__cache_leave(cache);
-        goto long_way;
+        goto missed;
     }
     atomic_store_explicit(&block->range.state, ACCEL__RANGE_LIVE | ACCEL__RANGE_AT_HAND,
                           memory_order_release);
@@ -54,6 +56,8 @@ accel_status accel_memory_alloc(accel_stream *stream, size_t size,
         return end_crossed(cache, &share->shard);
     accel__cache_leave(cache);
     return ACCEL_OK;
+missed:
+    return accel__alloc_missed(drawer, stream, size, out_pointer);
 long_way:
     return accel__alloc_long(stream, size, options, out_pointer);
 }
@@ -92,23 +96,25 @@ accel_status accel_memory_free(void *pointer)
         goto long_way;
     if (atomic_load_explicit(&range->state, memory_order_acquire) !=
         (ACCEL__RANGE_LIVE | ACCEL__RANGE_AT_HAND))
-        goto long_way;
+        goto found;
     accel__block *block = (accel__block *)range; /* pinned and wrapped memory is never at hand */
     const accel__lane *lane = block->lane;
     accel__drawer *drawer = cache->drawers[lane->place];
     if (drawer->key != lane->key)
-        goto long_way;
+        goto found;
     if (!accel__cache_enter_at_once(cache))
-        goto long_way;
+        goto found;
     accel__share *share = drawer->share;
     if (share->room < (ptrdiff_t)block->size) {
         accel__cache_leave(cache);
-        goto long_way;
+        goto found;
     }
     if (cache->is_shared)
         return claim_and_keep(cache, drawer, block);
     atomic_store_explicit(&block->range.state, ACCEL__RANGE_CACHED, memory_order_release);
     return keep(cache, drawer, share, block);
+found:
+    return accel__free_found(range, pointer);
 long_way:
     return accel__free_long(pointer);
 }

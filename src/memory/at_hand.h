@@ -43,6 +43,14 @@ static inline bool accel__at_hand_claim(accel__block *block)
 
 accel_status accel__alloc_long(accel_stream *stream, size_t size,
                                const accel_memory_options *options, void **out_pointer);
+/* All was in order for the short way but the drawer, which may be of a stream that lay where this one lies: it has
+ * no block of that size. */
+accel_status accel__alloc_missed(accel__drawer *drawer, accel_stream *stream, size_t size,
+                                 void **out_pointer);
+
 accel_status accel__free_long(void *pointer);
+
+/* The range that begins there, or did a moment ago; NULL: there is none. */
+accel_status accel__free_found(accel__range *range, void *pointer);
 
 #endif

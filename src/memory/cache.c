@@ -132,12 +132,14 @@ static inline size_t next_filled(const accel__drawer *drawer, size_t from)
     return from;
 }
 
-/* Takes all blocks out of the drawer: its thread is the caller, inside, or held still. */
-static chain empty_drawer(accel__drawer *drawer)
+/* Takes the blocks larger than `above` out, give or take the lists that share a mark: the drawer's thread is the
+ * caller, inside, or held still. 0: all. */
+static chain empty_drawer(accel__drawer *drawer, size_t above)
 {
     chain all = {drawer->lane, NULL};
     size_t bytes = 0;
-    for (size_t i = 0; (i = next_filled(drawer, i)) < sizeof drawer->filled; i++) {
+    size_t i = above == 0 ? 0 : above / ((size_t)ACCEL__BLOCK_UNIT * ACCEL__CACHE_FILLED) + 1;
+    for (; (i = next_filled(drawer, i)) < sizeof drawer->filled; i++) {
         drawer->filled[i] = 0;
         for (size_t k = 0; k < ACCEL__CACHE_FILLED; k++)
             bytes += empty_list(&drawer->lists[i * ACCEL__CACHE_FILLED + k], &all);
@@ -154,10 +156,10 @@ static void put_back(const chain *blocks)
 }
 
 /* The calling thread's. */
-static void flush_drawer(accel__cache *cache, accel__drawer *drawer)
+static void flush_drawer(accel__cache *cache, accel__drawer *drawer, size_t above)
 {
     accel__cache_enter(cache);
-    const chain blocks = empty_drawer(drawer);
+    const chain blocks = empty_drawer(drawer, above);
     accel__cache_leave(cache);
     put_back(&blocks);
 }
@@ -172,14 +174,38 @@ static bool is_of(const accel__drawer *drawer, const accel__device *device)
     return drawer->share != NULL && (device == NULL || drawer->share->device == device);
 }
 
-void accel__cache_flush_mine(accel__device *device)
+void accel__cache_flush_mine(accel__device *device, size_t above)
 {
     accel__cache *cache = accel__cache_mine;
     if (!is_here(cache))
         return;
     for (int i = 0; i < ACCEL__STREAM_PLACES; i++)
         if (is_of(cache->drawers[i], device))
-            flush_drawer(cache, cache->drawers[i]);
+            flush_drawer(cache, cache->drawers[i], above);
+}
+
+/* How many blocks go straight to their heap for want of room before the thread's drawers are emptied: what lies
+ * there may be of sizes that are not asked for any more, but emptying them takes long. */
+enum { OVERFLOWS = 256 };
+
+static bool has_room(accel__cache *cache, const accel__drawer *drawer, size_t size)
+{
+    accel__cache_enter(cache);
+    const bool has = drawer->share->room >= (ptrdiff_t)size;
+    accel__cache_leave(cache);
+    return has;
+}
+
+bool accel__cache_make_room(accel__cache *cache, accel__drawer *drawer, size_t size)
+{
+    if (has_room(cache, drawer, size))
+        return true;
+    flush_drawer(cache, drawer, size);
+    if (has_room(cache, drawer, size))
+        return true;
+    if (++cache->overflows % OVERFLOWS == 0)
+        accel__cache_flush_mine(drawer->share->device, 0);
+    return has_room(cache, drawer, size);
 }
 
 /* The chains of one look at all caches: more than these are had in further looks. */
@@ -192,7 +218,7 @@ static bool gather(const accel__device *device, chain chains[CHAINS], size_t *co
         for (int i = 0; i < ACCEL__STREAM_PLACES; i++) {
             if (!is_of(cache->drawers[i], device))
                 continue;
-            chains[*count] = empty_drawer(cache->drawers[i]);
+            chains[*count] = empty_drawer(cache->drawers[i], 0);
             if (chains[*count].first != NULL && ++*count == CHAINS)
                 return false;
         }
@@ -263,7 +289,7 @@ static void end(void *value)
     accel__cache *cache = value;
     if (!accel__generation_is(cache->generation))
         return; /* the parent's: readable for those who look, and nobody's */
-    accel__cache_flush_mine(NULL);
+    accel__cache_flush_mine(NULL, 0);
     accel__cache_hold_all();
     unlist(cache);
     for (accel__share *share = cache->shares; share != NULL; share = share->next)
@@ -405,7 +431,7 @@ static accel__drawer *get_drawer(accel__cache *cache)
         cache->next_victim = (cache->next_victim + 1) % ACCEL__STREAM_PLACES;
         if (*victim != &accel__drawer_nobodys) {
             drawer = *victim;
-            flush_drawer(cache, drawer);
+            flush_drawer(cache, drawer, 0);
             accel__cache_enter(cache);
             *victim = &accel__drawer_nobodys;
             accel__cache_leave(cache);
@@ -423,7 +449,7 @@ accel__drawer *accel__cache_open_drawer(accel__cache *cache, accel__lane *lane,
     if (drawer->key == lane->key)
         return drawer;
     if (drawer != &accel__drawer_nobodys)
-        flush_drawer(cache, drawer);
+        flush_drawer(cache, drawer, 0);
     else
         drawer = get_drawer(cache);
     if (drawer == NULL)

@@ -88,8 +88,13 @@ accel__share *accel__cache_share(accel__cache *cache, accel__device *device);
 accel__drawer *accel__cache_open_drawer(accel__cache *cache, accel__lane *lane,
                                         accel_stream *stream);
 
-/* What the calling thread keeps for the device goes back to the heap. With no lock held. */
-void accel__cache_flush_mine(accel__device *device);
+/* Room for a block of the drawer's lane in the calling thread's own drawer: larger ones, which the thread is less
+ * likely to ask for again, go back to the heap before it. False: there is none. With no lock held. */
+bool accel__cache_make_room(accel__cache *cache, accel__drawer *drawer, size_t size);
+
+/* What the calling thread keeps for the device (NULL: for all) in blocks larger than `above`, roughly, goes back to
+ * the heap. With no lock held. */
+void accel__cache_flush_mine(accel__device *device, size_t above);
 
 /* The same of all threads (NULL: of all devices). With no lock held: threads are held still. */
 void accel__cache_flush_all(accel__device *device);

@@ -158,6 +158,51 @@ static void test_several_in_one_cell(void **state)
     }
 }
 
+/* More begin in 32 KiB than a byte can count; what lies before them is found all the same once they are gone. */
+static void test_very_many_in_one_granule(void **state)
+{
+    (void)state;
+    enum { MANY = 300 };
+    static accel__range many[MANY];
+    accel__range before = {.begin = 0};
+    const uintptr_t begin = 0x4000000;
+    assert_int_equal(enter(&before, begin - 4096, 2 * 4096), ACCEL_OK);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++)
+            assert_int_equal(enter(&many[i], begin + 4096 + (uintptr_t)i * 8, 8), ACCEL_OK);
+        for (int i = 0; i < MANY; i++) {
+            const uintptr_t last = begin + 4096 + MANY * 8 - 1;
+            assert_ptr_equal(accel__pointers_around(at_address(last)), &many[MANY - 1]);
+            assert_ptr_equal(accel__pointers_around(at_address(begin + 4095)), &before);
+            accel__pointers_leave(&many[i]);
+        }
+        assert_ptr_equal(accel__pointers_before(at_address(begin + 32767)), &before);
+        assert_ptr_equal(accel__pointers_before(at_address(begin + 40000)), &before);
+    }
+    accel__pointers_leave(&before);
+    assert_ptr_not_equal(accel__pointers_before(at_address(begin + 40000)), &before);
+}
+
+/* One, several, and one again, wherever that lies in its 32 KiB. */
+static void test_which_one_is_left(void **state)
+{
+    (void)state;
+    accel__range two[2] = {{.begin = 0}};
+    const uintptr_t granule = 0x5000000;
+    for (uintptr_t cell = 0; cell < 63; cell++)
+        for (int left = 0; left < 2; left++) {
+            assert_int_equal(enter(&two[0], granule + cell * 512, 512), ACCEL_OK);
+            assert_ptr_equal(accel__pointers_before(at_address(granule + 32767)), &two[0]);
+            assert_int_equal(enter(&two[1], granule + 63 * 512, 512), ACCEL_OK);
+            assert_ptr_equal(accel__pointers_before(at_address(granule + 32767)), &two[1]);
+            assert_ptr_equal(accel__pointers_around(at_address(granule + cell * 512 + 7)), &two[0]);
+            accel__pointers_leave(&two[1 - left]);
+            assert_ptr_equal(accel__pointers_before(at_address(granule + 50000)), &two[left]);
+            accel__pointers_leave(&two[left]);
+            assert_null(accel__pointers_around(at_address(granule + cell * 512)));
+        }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -188,14 +233,12 @@ static void test_no_memory_for_a_node(void **state)
     (void)state;
     accel__range range = {.begin = 0};
     const uintptr_t begin = 0x5a0000000000;
-    for (int failing = 0; failing < 2; failing++) {
-        allowed = failing;
-        accel__allocate_fault = fail_after;
-        const accel_status status = enter(&range, begin, 512);
-        accel__allocate_fault = NULL;
-        assert_int_equal(status, ACCEL_ERROR_OUT_OF_HOST_MEMORY);
-        assert_null(accel__pointers_around(at_address(begin)));
-    }
+    allowed = 0;
+    accel__allocate_fault = fail_after;
+    const accel_status status = enter(&range, begin, 512);
+    accel__allocate_fault = NULL;
+    assert_int_equal(status, ACCEL_ERROR_OUT_OF_HOST_MEMORY);
+    assert_null(accel__pointers_around(at_address(begin)));
     assert_int_equal(enter(&range, begin, 512), ACCEL_OK);
     assert_ptr_equal(accel__pointers_around(at_address(begin)), &range);
     accel__pointers_leave(&range);
@@ -258,9 +301,14 @@ static void test_readers_take_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_a_model),      cmocka_unit_test(test_states),
-        cmocka_unit_test(test_several_in_one_cell),  cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_no_memory_for_a_node), cmocka_unit_test(test_readers_take_no_harm),
+        cmocka_unit_test(test_against_a_model),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_several_in_one_cell),
+        cmocka_unit_test(test_very_many_in_one_granule),
+        cmocka_unit_test(test_which_one_is_left),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_no_memory_for_a_node),
+        cmocka_unit_test(test_readers_take_no_harm),
     };
     return cmocka_run_group_tests_name("pointers", tests, NULL, NULL);
 }

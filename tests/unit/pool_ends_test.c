@@ -10,6 +10,7 @@
 #include <accel/memory_pool.h>
 
 #include "base/allocate.h"
+#include "memory/pool.h"
 
 /* ---- a source whose `free` stands still when it is told to ---- */
 
@@ -159,6 +160,41 @@ static void pools_come_and_go(void **state)
     assert_int_equal(ledger.mistakes, 0);
 }
 
+/* Who looks for memory that a pool lends may have found the heap just before it ended: a lane that was opened in it
+ * then held its stream for ever. */
+static void no_lane_behind_the_end(void **state)
+{
+    const accel_device device = ACCEL_DEVICE(*(accel_backend *)*state, 2);
+    const accel_memory_pool_options lends = {.struct_size = sizeof lends, .use_on_oom = true};
+    accel_memory_pool *pool = NULL;
+    accel_stream *stream = NULL;
+    accel_stream *late = NULL;
+    accel__heap *heap = NULL;
+    accel__lane *lane = NULL;
+    void *memory = NULL;
+    OK(accel_stream_create(device, NULL, &stream));
+    OK(accel_stream_create(device, NULL, &late));
+    OK(accel_memory_pool_create(device, &lends, &pool));
+    const accel_memory_options of_pool = {.struct_size = sizeof of_pool, .pool = pool};
+    OK(accel_memory_alloc(stream, 3 * MIB, &of_pool, &memory));
+    OK(accel__pool_heap(pool, __func__, &heap));
+    OK(accel_memory_free(memory));
+    OK(accel_memory_pool_release(pool));
+    assert_true(heap->is_gone);
+    const uint32_t held = late->held;
+    assert_int_equal(accel__lane_of(heap, late, &lane), ACCEL_ERROR_INVALID_ARGUMENT);
+    assert_null(lane);
+    assert_int_equal(late->held, held);
+    /* The structure serves the next pool as it should. */
+    OK(accel_memory_pool_create(device, &lends, &pool));
+    const accel_memory_options of_next = {.struct_size = sizeof of_next, .pool = pool};
+    OK(accel_memory_alloc(late, 3 * MIB, &of_next, &memory));
+    OK(accel_memory_free(memory));
+    OK(accel_memory_pool_release(pool));
+    accel_stream_release(late);
+    accel_stream_release(stream);
+}
+
 /* ---- structures ---- */
 
 static _Atomic(unsigned) requests;
@@ -192,6 +228,9 @@ int main(void)
     accel_backend growable = heap_backend(true);
     const struct CMUnitTest tests[] = {
         {"structures are used again", structures_are_used_again, NULL, NULL, NULL},
+        {"no lane behind the end, fixed segments", no_lane_behind_the_end, NULL, NULL, &fixed},
+        {"no lane behind the end, growable segments", no_lane_behind_the_end, NULL, NULL,
+         &growable},
         {"released while leaving", released_while_leaving, NULL, NULL, &fixed},
         {"pools come and go, fixed segments", pools_come_and_go, NULL, NULL, &fixed},
         {"pools come and go, growable segments", pools_come_and_go, NULL, NULL, &growable},

@@ -7,6 +7,8 @@
 #include "base/allocate.h"
 #include "memory/cache.h"
 
+#define KIB ((size_t)1024)
+
 static accel_backend fixed;
 
 /* The short ways are never let in then; what is freed must be found again all the same. */
@@ -28,6 +30,69 @@ static void test_without_barrier(void **state)
         OK(accel_memory_free(second));
     }
     atomic_fetch_and(&accel__cache_mine->is_held, ~(uint32_t)ACCEL__CACHE_FENCE);
+    heap_close(&on);
+}
+
+static void *take(const heap_fixture *on, size_t size)
+{
+    void *memory = NULL;
+    OK(accel_memory_alloc(on->stream, size, NULL, &memory));
+    return memory;
+}
+
+/* Of 1 MiB: where there is no room, what is larger than the block goes, and smaller ones stay. */
+static void test_small_blocks_stay(void **state)
+{
+    (void)state;
+    heap_fixture on;
+    heap_open(&on, fixed, 0);
+    const size_t sizes[] = {512 * KIB, 4 * KIB, 600 * KIB, 300 * KIB, 250 * KIB};
+    const size_t at_hand[] = {512 * KIB, 516 * KIB, 516 * KIB, 816 * KIB, 254 * KIB};
+    void *memory[5];
+    for (int i = 0; i < 5; i++)
+        memory[i] = take(&on, sizes[i]);
+    for (int i = 0; i < 5; i++) {
+        OK(accel_memory_free(memory[i]));
+        assert_int_equal(accel__cache_bytes(on.stream->device), at_hand[i]);
+    }
+    heap_close(&on);
+}
+
+/* What lies at hand for ever, of sizes that nobody asks for again, does not keep others out for ever. */
+static void test_other_sizes_get_room(void **state)
+{
+    (void)state;
+    heap_fixture on;
+    void *small[8];
+    heap_open(&on, fixed, 0);
+    for (int i = 0; i < 8; i++)
+        small[i] = take(&on, 100 * KIB);
+    for (int i = 0; i < 8; i++)
+        OK(accel_memory_free(small[i]));
+    size_t bytes = 0;
+    for (int i = 0; i < 1000 && bytes != 500 * KIB; i++) {
+        OK(accel_memory_free(take(&on, 500 * KIB)));
+        bytes = accel__cache_bytes(on.stream->device);
+    }
+    assert_int_equal(bytes, 500 * KIB);
+    heap_close(&on);
+}
+
+/* Before memory of the large kind is broken up, what the thread has at hand is merged and looked at. */
+static void test_no_slab_while_there_is_some_at_hand(void **state)
+{
+    (void)state;
+    heap_fixture on;
+    heap_open(&on, fixed, 0);
+    OK(accel_memory_free(take(&on, 2 * MIB))); /* there is memory for more than one slab */
+    void *first = take(&on, 512 * KIB);
+    void *second = take(&on, 512 * KIB);
+    OK(accel_memory_free(first));
+    OK(accel_memory_free(second));
+    assert_int_equal(accel__cache_bytes(on.stream->device), 1024 * KIB);
+    void *again = take(&on, 768 * KIB);
+    assert_ptr_equal(again, first < second ? first : second);
+    OK(accel_memory_free(again));
     heap_close(&on);
 }
 
@@ -120,6 +185,9 @@ int main(void)
     fixed = heap_backend(false);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_barrier),
+        cmocka_unit_test(test_small_blocks_stay),
+        cmocka_unit_test(test_other_sizes_get_room),
+        cmocka_unit_test(test_no_slab_while_there_is_some_at_hand),
         cmocka_unit_test(test_oversize_under_other_settings),
         cmocka_unit_test(test_figures_where_host_memory_is_short),
     };

@@ -17,8 +17,6 @@ typedef struct accel__bins {
     uint64_t octaves; /* bit per octave that has a block */
     uint32_t steps[ACCEL__BIN_OCTAVES];
     accel__block *heads[ACCEL__BIN_OCTAVES][ACCEL__BIN_STEPS];
-    size_t count;
-    size_t bytes;
 } accel__bins;
 
 /* A list of those. */
@@ -48,16 +46,12 @@ static inline void accel__bins_put(accel__bins *bins, accel__block *block)
     *head = block;
     bins->steps[at.octave] |= 1u << at.step;
     bins->octaves |= 1ull << at.octave;
-    bins->count++;
-    bins->bytes += block->size;
 }
 
 static inline void accel__bins_remove(accel__bins *bins, accel__block *block)
 {
     if (block->bin_after != NULL)
         block->bin_after->bin_before = block->bin_before;
-    bins->count--;
-    bins->bytes -= block->size;
     if (block->bin_before != NULL) {
         block->bin_before->bin_after = block->bin_after;
         return;
@@ -88,6 +82,12 @@ accel__block *accel__bins_find_largest(const accel__bins *bins,
 /* The size of the largest block; 0: none. */
 size_t accel__bins_largest(const accel__bins *bins);
 
-bool accel__bins_are_valid(const accel__bins *bins);
+static inline bool accel__bins_are_empty(const accel__bins *bins)
+{
+    return bins->octaves == 0;
+}
+
+/* *count: and so many blocks more. */
+bool accel__bins_are_valid(const accel__bins *bins, size_t *count);
 
 #endif

@@ -32,32 +32,33 @@ struct accel__lane;
 struct accel__segment;
 struct accel__mark;
 
-/* Three cache lines; what the heap touches of neighbours when it cuts and merges lies in the second. */
+/* Two cache lines, side by side: of neighbours the heap needs the second when it cuts and merges. */
 typedef struct accel__block {
     /* First: the map hands it back. begin; size as asked while it is live. */
-    _Alignas(64) accel__range range;
+    _Alignas(128) accel__range range;
+    uint64_t stamp; /* of the lane's epochs, that in which it was last used (lane.c) */
 
     size_t size; /* all of it */
     struct accel__lane *lane;
     struct accel__segment *segment;
     struct accel__block *before; /* its neighbours in the segment, by address */
     struct accel__block *after;
-    struct accel__block *bin_before; /* links of the list that it is in: a bin, a magazine, … */
-    struct accel__block *bin_after;
+    struct accel__block *bin_after; /* links of the list that it is in: a bin, a magazine, … */
+    union {
+        struct accel__block *bin_before; /* in the bins */
+        struct accel__mark *uses;        /* handed out: recorded streams; NULL nearly always */
+        struct accel__segment *slab;     /* is_slab: the one whose memory this block is */
+    };
     _Atomic(uint32_t) history; /* id of the recorded stack; 0: none. Snapshots read it meanwhile */
-    bool is_free;              /* in the bins; the heap's */
-    bool
-        is_mapped; /* has memory behind it; false only inside growable segments, and then it is in no
-                        map and no bin */
-    bool is_claimed; /* a thread is at the driver with it: nobody else may use it or merge it */
-
-    struct accel__mark *uses;    /* recorded streams; NULL nearly always */
-    uint64_t stamp;              /* of the lane's epochs, that in which it was last used (lane.c) */
-    struct accel__segment *slab; /* whose memory this block is; NULL nearly always */
-    bool is_oversize;            /* counted as such, by the settings when it was handed out */
+    bool is_oversize;          /* counted as such, by the settings when it was handed out */
+    bool is_free;              /* in the bins; this and the rest are the heap's */
+    /* It has memory behind it; false only inside growable segments, and then it is in no map and no bin. */
+    bool is_mapped : 1;
+    bool is_claimed : 1; /* a thread is at the driver with it: nobody else may use it or merge it */
+    bool is_slab : 1;    /* never free, and not in the map: the slab's blocks are, in its place */
 } accel__block;
 
-_Static_assert(offsetof(accel__block, size) == 64, "a line of its own for what the heap touches");
+_Static_assert(sizeof(accel__block) == 128 && offsetof(accel__block, size) == 64, "two lines");
 
 /* Where blocks come from; the heap's lock guards its own store. */
 typedef struct accel__block_store {
@@ -79,11 +80,10 @@ static inline accel__block *accel__block_draw(accel__block_store *store)
     accel__block *block = store->spare;
     store->spare = block->bin_after;
     store->count--;
-    block->before = block->after = block->bin_before = block->bin_after = NULL;
+    block->before = block->after = block->bin_after = NULL;
     block->uses = NULL;
-    block->slab = NULL;
     atomic_store_explicit(&block->history, 0, memory_order_relaxed);
-    block->is_free = block->is_mapped = block->is_claimed = false;
+    block->is_free = block->is_mapped = block->is_claimed = block->is_slab = false;
     return block;
 }
 

@@ -92,7 +92,7 @@ static accel_status no_host_memory(const accel__heap *heap)
 static accel_status make_segment(accel__lane *lane, size_t least)
 {
     accel__heap *heap = lane->heap;
-    accel__segment *segment = accel__allocate(sizeof *segment);
+    accel__segment *segment = accel__allocate_aligned(sizeof *segment, _Alignof(accel__segment));
     if (segment == NULL)
         return no_host_memory(heap);
     size_t unit = 0;

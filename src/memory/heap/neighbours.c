@@ -16,6 +16,11 @@ bool accel__neighbours_flush(accel__device *device)
     return true;
 }
 
+void accel__neighbours_flush_mine(accel__device *device, size_t above)
+{
+    accel__cache_flush_mine(device, above);
+}
+
 bool accel__neighbours_collect(accel__device *device)
 {
     return accel__uses_collect(device);

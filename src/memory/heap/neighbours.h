@@ -8,6 +8,9 @@
 /* All threads' magazines of the device into its heaps. True: something was in them. */
 bool accel__neighbours_flush(accel__device *device);
 
+/* The calling thread's alone, and of that blocks larger than `above`. */
+void accel__neighbours_flush_mine(accel__device *device, size_t above);
+
 /* Blocks whose streams have passed by now go to their heaps. True: some did. */
 bool accel__neighbours_collect(accel__device *device);
 

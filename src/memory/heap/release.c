@@ -135,7 +135,7 @@ static accel_stream *next_stream(accel__heap *heap, accel__lane **after)
     accel_stream *stream = NULL;
     accel__heap_lock(heap);
     accel__lane *lane = *after == NULL ? atomic_load(&heap->lanes) : (*after)->next;
-    while (lane != NULL && (lane->stream == NULL || lane->bins[0].count + lane->bins[1].count == 0))
+    while (lane != NULL && (lane->stream == NULL || !accel__lane_has_free(lane)))
         lane = lane->next;
     if (lane != NULL) {
         stream = lane->stream;

@@ -166,7 +166,7 @@ accel_status accel__segment_make(accel__lane *lane, size_t size, size_t alignmen
 {
     accel__heap *heap = lane->heap;
     *out_block = NULL;
-    accel__segment *segment = accel__allocate(sizeof *segment);
+    accel__segment *segment = accel__allocate_aligned(sizeof *segment, _Alignof(accel__segment));
     if (segment == NULL)
         return no_host_memory(heap);
     void *pointer = NULL;
@@ -174,6 +174,7 @@ accel_status accel__segment_make(accel__lane *lane, size_t size, size_t alignmen
     if (status == ACCEL_OK) {
         *segment = (accel__segment){.heap = heap,
                                     .kind = ACCEL__BLOCK_LARGE,
+                                    .has_splits = true,
                                     .is_uncached = is_uncached,
                                     .is_oversize = size >= accel__config_get()->max_split_size,
                                     .begin = (uintptr_t)pointer,

@@ -19,26 +19,29 @@ struct accel__statistics;
 typedef struct accel__heap accel__heap;
 
 typedef struct accel__segment {
-    accel__heap *heap;
-    struct accel__segment *next; /* in the heap's list */
-    struct accel__segment *previous;
+    /* First the line that is touched with every block. */
+    _Alignas(64) accel__heap *heap;
     accel__block_kind kind; /* SMALL: it is a slab */
-    accel__block *host;     /* the block that a slab lies in; else NULL */
     bool is_growable;
+    bool has_splits;     /* what is free of it is a split for the statistics: its memory is fixed */
     bool is_oversize;    /* counted as such, by the settings at its making */
     bool is_uncached;    /* given back once it is free and passed */
-    uintptr_t begin;     /* the backend's pointer, or where the reserved range begins */
+    accel__block *host;  /* the block that a slab lies in; else NULL */
     size_t size;         /* from `begin`; of a growable one the addresses */
-    size_t mapped;       /* bytes with memory behind them; all of a fixed one */
-    size_t granularity;  /* growable: memory comes and goes in multiples of this; else 0 */
     size_t busy_count;   /* blocks that are not free */
     uint64_t idle_since; /* where there are none: the heap's count of searches at that */
     size_t block_count;  /* blocks that have memory */
+    uint64_t number;     /* how many the heap had made before, and this one; a slab's: its host's */
+
+    struct accel__segment *next; /* in the heap's list */
+    struct accel__segment *previous;
+    uintptr_t begin;     /* the backend's pointer, or where the reserved range begins */
+    size_t mapped;       /* bytes with memory behind them; all of a fixed one */
+    size_t granularity;  /* growable: memory comes and goes in multiples of this; else 0 */
     accel__block *first; /* lowest; of a growable one also those without memory are in the chain */
     accel__block *holes; /* growable: those, by address, but for claimed ones (by bin_after) */
-    uint32_t history;    /* id of the stack at its making, or last growth */
     uint64_t stream;     /* id of the stream it was made for */
-    uint64_t number;     /* how many the heap had made before, and this one; a slab's: its host's */
+    uint32_t history;    /* id of the stack at its making, or last growth */
 } accel__segment;
 
 typedef struct accel__lane {
@@ -60,6 +63,11 @@ typedef struct accel__lane {
 
     accel__bins bins[2]; /* by kind */
 } accel__lane;
+
+static inline bool accel__lane_has_free(const accel__lane *lane)
+{
+    return !accel__bins_are_empty(&lane->bins[0]) || !accel__bins_are_empty(&lane->bins[1]);
+}
 
 /* What a pool asks for, and where its memory comes from. */
 typedef struct accel__heap_options {
@@ -96,6 +104,7 @@ struct accel__heap {
      * before those of the address map, the statistics and the block store. */
     accel__spin spin;
     _Atomic(accel__lane *) lanes; /* walked without the lock; made under it */
+    bool is_closed;               /* it ends, or has ended: no lane is opened any more */
     accel__heap_kind kinds[2];
     accel__block_store blocks;
     struct accel__statistics *statistics; /* of the device: there are some before there is a heap */
@@ -126,7 +135,7 @@ static inline size_t accel__heap_live(const accel__heap *heap)
 
 static inline const accel__block *accel__piece_of(const accel__block *block)
 {
-    return block != NULL && block->slab != NULL ? block->slab->first : block;
+    return block != NULL && block->is_slab ? block->slab->first : block;
 }
 
 static inline const accel__block *accel__piece_first(const accel__segment *segment)

@@ -10,6 +10,7 @@ static accel__block *open_slab(accel__segment *slab, accel__block *host)
     accel__block *block = accel__block_draw(&heap->blocks);
     *slab = (accel__segment){.heap = heap,
                              .kind = ACCEL__BLOCK_SMALL,
+                             .has_splits = host->segment->has_splits,
                              .host = host,
                              .begin = accel__range_begin(&host->range),
                              .size = host->size,
@@ -23,6 +24,7 @@ static accel__block *open_slab(accel__segment *slab, accel__block *host)
     block->segment = slab;
     block->stamp = host->stamp;
     block->is_mapped = true;
+    host->is_slab = true;
     host->slab = slab;
     accel__segment_link(slab);
     return block;
@@ -31,7 +33,7 @@ static accel__block *open_slab(accel__segment *slab, accel__block *host)
 /* The host is on its way, and in the map, again. */
 static void end_slab(accel__segment *slab)
 {
-    slab->host->slab = NULL;
+    slab->host->is_slab = false;
     accel__segment_delist(slab);
     accel__deallocate(slab);
 }
@@ -41,7 +43,9 @@ accel__block *accel__slab_take(accel__block *host, size_t rounded, size_t alignm
     accel__lane *lane = host->lane;
     /* Other threads may have used up what there was in store while this one was at the driver. */
     const bool has_block = accel__block_reserve(&lane->heap->blocks, 1);
-    accel__segment *slab = has_block ? accel__allocate(sizeof *slab) : NULL;
+    accel__segment *slab = has_block
+                               ? accel__allocate_aligned(sizeof *slab, _Alignof(accel__segment))
+                               : NULL;
     if (slab == NULL) {
         accel__heap_count_idle(host);
         accel__heap_settle(host);

@@ -19,18 +19,18 @@ static bool links_are_valid(const accel__segment *segment, const accel__block *b
 
 static bool hole_is_valid(const accel__segment *segment, const accel__block *hole)
 {
-    return !hole->is_free && hole->size % segment->granularity == 0 && hole->slab == NULL;
+    return !hole->is_free && hole->size % segment->granularity == 0 && !hole->is_slab;
 }
 
 /* A mapped block, with what it says of its slab. */
 static bool block_is_valid(const accel__block *block)
 {
     if (accel__pointers_at((const void *)accel__range_begin(&block->range)) != &block->range)
-        return block->slab != NULL; /* the slab's first block is in the map instead */
-    if (block->slab != NULL)
+        return block->is_slab; /* the slab's first block is in the map instead */
+    if (block->is_slab)
         return false;
     return !block->is_free || (accel__range_state_of(&block->range) == ACCEL__RANGE_FREE &&
-                               block->lane != NULL && block->uses == NULL && !block->is_claimed);
+                               block->lane != NULL && !block->is_claimed);
 }
 
 static bool segment_is_valid(const accel__segment *segment, tally *counted)
@@ -82,7 +82,7 @@ static bool segments_are_valid(const accel__heap *heap, int kind, tally *counted
         if (s->previous != previous || s->heap != heap || (int)s->kind != kind)
             return false;
         if ((s->host != NULL) != (kind == ACCEL__BLOCK_SMALL) ||
-            (s->host != NULL && (s->host->slab != s || s->host->is_free)))
+            (s->host != NULL && (!s->host->is_slab || s->host->slab != s || s->host->is_free)))
             return false;
         if (!segment_is_valid(s, counted) || !holes_are_valid(s))
             return false;
@@ -100,11 +100,9 @@ static bool lanes_are_valid(const accel__heap *heap, const tally *counted)
         busy += lane->busy_count;
         if (lane->passed > lane->epoch)
             return false;
-        for (int kind = 0; kind < 2; kind++) {
-            count[kind] += lane->bins[kind].count;
-            if (!accel__bins_are_valid(&lane->bins[kind]))
+        for (int kind = 0; kind < 2; kind++)
+            if (!accel__bins_are_valid(&lane->bins[kind], &count[kind]))
                 return false;
-        }
     }
     return busy == heap->busy_count && count[0] == counted->free_count[0] &&
            count[1] == counted->free_count[1];

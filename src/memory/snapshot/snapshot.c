@@ -70,7 +70,7 @@ static void walk(walkers *all)
 
 static void copy_piece(visit *now, walkers *all, const accel__block *block)
 {
-    const accel__segment *slab = block->slab;
+    const accel__segment *slab = block->is_slab ? block->slab : NULL;
     const size_t first = now->blocks;
     now->blocks += slab != NULL ? slab->block_count : 1;
     if (!has_room(now))
@@ -147,7 +147,7 @@ static void count_segment(const accel__segment *segment, void *user)
     visit *now = user;
     now->segments += segment->is_growable ? 8 : 1;
     for (const accel__block *block = segment->first; block != NULL; block = block->after)
-        now->blocks += block->slab != NULL ? block->slab->block_count : 1;
+        now->blocks += block->is_slab ? block->slab->block_count : 1;
 }
 
 static bool copy_heap(accel_memory_snapshot *snapshot, accel__heap *heap)
