@@ -54,11 +54,11 @@ bool failures_due(failure_kind kind, const char *call)
     const bool is_behind = is_lasting && number > failing && kind != FAILURE_DRIVER;
     if (number != failing && !is_behind)
         return false;
+    happened = true; /* before anybody can tell of it */
     if (number == failing) {
         first->kind = kind;
         first->call = call;
         first->stack_size = backtrace(first->stack, FAILURE_STACK_MAX);
-        happened = true;
     }
     return true;
 }

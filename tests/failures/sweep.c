@@ -104,7 +104,8 @@ static bool fits(failure_kind kind, accel_status status)
         [FAILURE_SYSTEM] = system,
         [FAILURE_DRIVER] = driver,
     };
-    return ((options.lasting ? driver : allowed[kind]) & BIT(status)) != 0;
+    return ((options.lasting ? driver | allowed[FAILURE_LIBRARY] : allowed[kind]) & BIT(status)) !=
+           0;
 }
 
 static accel_status run_once(const scenario *of, unsigned number)
