@@ -244,15 +244,20 @@ static void keep_first(accel_status *first, accel_status status)
     accel__error_mute();
 }
 
+/* A backend that could not be waited for, because a capture forbids it, goes on: its streams are not idle. */
 static void shut_down(accel__backend *backend, const char *function, accel_status *first)
 {
+    bool is_refused = false;
     for (int i = 0; i < ACCEL__DEVICE_MAX; i++) {
         accel__device *device = backend->devices[i];
         if (device == NULL)
             continue;
-        keep_first(first, accel__device_synchronize(device, function));
+        const accel_status status = accel__device_synchronize(device, function);
+        is_refused |= status == ACCEL_ERROR_CAPTURE;
+        keep_first(first, status);
     }
-    backend->table.discovery.stop();
+    if (!is_refused)
+        backend->table.discovery.stop();
 }
 
 accel_status accel_shutdown(void)

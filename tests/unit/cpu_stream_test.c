@@ -402,12 +402,17 @@ static void stops_and_starts_again(void **state)
     assert_int_equal(log_of_stream.count, 20);
 }
 
+static void raise_flag(accel_status status, void *user)
+{
+    (void)status;
+    atomic_store((_Atomic(int) *)user, 1);
+}
+
 /* Another thread's stop comes between the look at the pool and the place in the queue. */
 static void stop_loses_nothing_on_its_way(void **state)
 {
     (void)state;
     static _Atomic(int) flag;
-    const int one = 1;
     for (int i = 0; i < 20; i++) {
         accel__cpu_queue *queue = NULL;
         uint64_t ticket = 0;
@@ -415,10 +420,9 @@ static void stop_loses_nothing_on_its_way(void **state)
         accel_native_stream *stream = cpu_stream(&cpu); /* no worker is with it yet */
         assert_int_equal(accel__cpu_stream_reserve(stream, "test", &queue, &ticket), ACCEL_OK);
         accel__cpu_slot *slot = accel__cpu_queue_slot(queue, ticket >> 1);
-        slot->op = ACCEL__CPU_OP_FILL;
-        slot->fill.destination = &flag;
-        slot->fill.size = slot->fill.pattern_size = sizeof flag;
-        memcpy(slot->fill.pattern, &one, sizeof one);
+        slot->op = ACCEL__CPU_OP_CALL;
+        slot->call.call = raise_flag;
+        slot->call.user = &flag;
         cpu.table->discovery.stop();
         accel__cpu_queue_publish(queue, ticket);
         assert_true(cpu_comes_true(&flag)); /* nobody waits in the stream, who would help */

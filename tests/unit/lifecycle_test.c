@@ -410,6 +410,25 @@ static void test_shutdown_leaves_devices_open(void **state)
     accel_stream_release(stream);
 }
 
+/* A capture forbids the wait: its backend's streams may be at work, so that it must not be stopped. */
+static void test_a_refused_shutdown_stops_nothing(void **state)
+{
+    (void)state;
+    accel_stream *stream = NULL;
+    accel_graph *graph = NULL;
+    OK(accel_stream_create(device(2), NULL, &stream));
+    OK(accel_graph_create(device(2), NULL, &graph));
+    OK(accel_graph_capture_begin(graph, stream, ACCEL_CAPTURE_MODE_GLOBAL));
+    const unsigned stops = mock.calls[MOCK_STOP];
+    assert_int_equal(accel_shutdown(), ACCEL_ERROR_CAPTURE);
+    assert_int_equal(mock.calls[MOCK_STOP], stops);
+    (void)accel_graph_capture_end(graph, stream); /* spoilt by the call that was refused */
+    OK(accel_shutdown());
+    assert_int_equal(mock.calls[MOCK_STOP], stops + 1);
+    accel_graph_release(graph);
+    accel_stream_release(stream);
+}
+
 int main(void)
 {
     test_environment(1);
@@ -427,6 +446,7 @@ int main(void)
         FRESH(test_device_one_alone_is_opened),
         FRESH(test_a_failed_open_is_tried_again),
         FRESH(test_shutdown_leaves_devices_open),
+        FRESH(test_a_refused_shutdown_stops_nothing),
         FRESH(test_sixteen_threads_open_a_device_once),
         FRESH(test_two_hundred_devices),
     };
