@@ -43,9 +43,10 @@ ACCEL__UNCHECKED static int run_program(void *user)
     plan *made = user;
     accel__child_default_signals();
     setpgid(0, 0);
-    limit_memory(made->wanted.memory_bytes);
-    if (arrange_descriptors(made->wanted.output))
+    if (arrange_descriptors(made->wanted.output)) {
+        limit_memory(made->wanted.memory_bytes); /* last: the borrowed memory may be above it */
         execve(made->wanted.path, made->wanted.arguments, made->wanted.environment);
+    }
     made->error = errno;
     _exit(127);
 }
