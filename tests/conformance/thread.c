@@ -1,5 +1,6 @@
 /* thread.c: several threads on one device: on one stream, on streams of their own, with one event. */
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "conformance.h"
 
@@ -95,9 +96,59 @@ static void current_is_per_thread(cf_run *run)
     CHECK(!other.wrong);
 }
 
+/* accel_shutdown is no end: who works meanwhile goes on working, and several may ask for it at once. */
+static _Atomic(uint32_t) calls_made;
+
+static void count_call(accel_stream *stream, accel_status status, void *user)
+{
+    (void)stream, (void)status, (void)user;
+    atomic_fetch_add(&calls_made, 1);
+}
+
+static void *shut_down(void *user)
+{
+    worker *self = user;
+    for (int i = 0; i < ROUNDS && self->status == ACCEL_OK; i++)
+        self->status = accel_shutdown();
+    return NULL;
+}
+
+static void *call_back(void *user)
+{
+    worker *self = user;
+    for (int i = 0; i < ROUNDS && self->status == ACCEL_OK; i++) {
+        self->status = accel_stream_add_callback(self->stream, count_call, NULL);
+        if (self->status == ACCEL_OK && i % 4 == 0)
+            self->status = accel_stream_synchronize(self->stream);
+    }
+    return NULL;
+}
+
+static void several_shut_down(cf_run *run)
+{
+    worker workers[THREADS];
+    atomic_store(&calls_made, 0);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.run = run};
+        OK(accel_stream_create(run->device, NULL, &workers[i].stream));
+    }
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&workers[i].thread, NULL, i % 2 == 0 ? shut_down : call_back,
+                             &workers[i]) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        OK(workers[i].status);
+        OK(accel_stream_synchronize(workers[i].stream));
+        accel_stream_release(workers[i].stream);
+    }
+    CHECK(calls_made == THREADS / 2 * ROUNDS);
+}
+
 const cf_test cf_thread_tests[] = {
     {"thread/one-stream", one_stream},
     {"thread/own-streams", own_streams},
     {"thread/current-is-per-thread", current_is_per_thread},
+    {"thread/several-shut-down", several_shut_down},
     {NULL, NULL},
 };

@@ -16,6 +16,8 @@
 
 enum { THREAD_MAX = 16 };
 
+static accel__mutex stop_mutex; /* one stop at a time; taken before the other */
+
 /* The mutex guards all but the futex word. A leaf. */
 static struct {
     accel__mutex mutex;
@@ -136,7 +138,8 @@ static void post(accel__opencl_job *job)
 {
     accel__mutex_lock(&workers.mutex);
     append(job);
-    if (workers.job_count > workers.idle_count && workers.thread_count < THREAD_MAX)
+    if (!workers.stopping && workers.job_count > workers.idle_count &&
+        workers.thread_count < THREAD_MAX)
         start_locked(); /* where that fails, a thread that is there gets to it */
     atomic_fetch_add(&workers.changed, 1);
     accel__mutex_unlock(&workers.mutex);
@@ -170,16 +173,21 @@ void accel__opencl_worker_after(const accel__opencl_api *api, cl_event event,
 
 void accel__opencl_worker_stop(void)
 {
+    accel__mutex_lock(&stop_mutex);
     accel__mutex_lock(&workers.mutex);
     const unsigned count = workers.thread_count;
-    workers.stopping = true;
+    workers.stopping =
+        true; /* from here on no thread is started: those that there are stay known */
     atomic_fetch_add(&workers.changed, 1);
     accel__mutex_unlock(&workers.mutex);
     accel__futex_wake_all(&workers.changed);
     for (unsigned i = 0; i < count; i++)
         pthread_join(workers.threads[i], NULL);
     accel__mutex_lock(&workers.mutex);
-    workers.thread_count -= count;
+    workers.thread_count = 0;
     workers.stopping = false;
+    if (workers.first != NULL) /* another thread's, which came when they had left */
+        start_locked();
     accel__mutex_unlock(&workers.mutex);
+    accel__mutex_unlock(&stop_mutex);
 }

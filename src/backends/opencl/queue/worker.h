@@ -28,7 +28,7 @@ accel_status accel__opencl_worker_ready(void);
 void accel__opencl_worker_after(const accel__opencl_api *api, cl_event event,
                                 accel__opencl_job *job);
 
-/* Ends the threads; they come back when needed. No job is pending. */
+/* Ends the threads; they come back when needed, or at once for what other threads queue meanwhile. */
 void accel__opencl_worker_stop(void);
 
 #endif
