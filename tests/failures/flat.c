@@ -101,7 +101,7 @@ bool flat_run(world *w, const scenario *of, unsigned rounds, double seconds)
             return false;
         slices[i] = ledger_read();
     }
-    for (int i = LEDGER_FIRST; i < ROWS; i++) {
+    for (int i = LEDGER_FIRST; i < ROWS - LEDGER_LEFT_OUT; i++) {
         if (is_flat(&rows[i], slices))
             continue;
         print_growth(of, &rows[i], slices, each);

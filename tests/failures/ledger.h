@@ -15,18 +15,18 @@ typedef struct ledger {
     int64_t resident; /* bytes */
 } ledger;
 
-/* AddressSanitizer keeps memory back that was freed, so that a driver's addresses are new ones again and
- * again, for which the library's map of addresses takes nodes: blocks,
- * the first of the numbers, are not compared under it. */
+/* AddressSanitizer keeps memory back that was freed. Resident bytes, the last of the numbers, then grow, and a
+ * driver's addresses are new ones again and again, for which the library's map of addresses takes nodes: blocks,
+ * the first of the numbers. Neither is compared under it. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define LEDGER_SANITIZED 1
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(LEDGER_SANITIZED)
-enum { LEDGER_FIRST = 1 };
+enum { LEDGER_FIRST = 1, LEDGER_LEFT_OUT = 1 };
 #else
-enum { LEDGER_FIRST = 0 };
+enum { LEDGER_FIRST = 0, LEDGER_LEFT_OUT = 0 };
 #endif
 
 /* Gives back what is cached, and waits for what is under way. Notes in the world where something is not
