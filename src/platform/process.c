@@ -26,7 +26,7 @@
 #include "platform/spawn.h"
 #include "platform/trust.h"
 
-enum { KEPT_SIZE = 4 << 20, ASK_INTERVAL_MS = 10 };
+enum { KEPT_SIZE = 4 << 20, ASK_INTERVAL_MS = 10, SLICES = 64 };
 
 /* What a program of ours gets where the process runs with rights that its user does not have. */
 static const char safe_path[] = "/usr/local/bin:/usr/bin:/bin";
@@ -35,12 +35,12 @@ static char c_locale_variable[] = "LC_ALL=C";
 
 typedef struct run {
     pid_t process;
-    int output;           /* the reading end, non-blocking; -1 once it ended */
-    int ending;           /* a pidfd, or -1 */
-    bool ended;           /* waited for */
-    uint64_t deadline_ns; /* UINT64_MAX: none */
-    uint64_t left_ms;     /* of the time, by what was slept: holds where the clock stands still */
-    accel__text *text;    /* NULL: dropped */
+    int output;        /* the reading end, non-blocking; -1 once it ended */
+    int ending;        /* a pidfd, or -1 */
+    bool ended;        /* waited for */
+    uint64_t left_ns;  /* of the time; UINT64_MAX: no limit */
+    uint64_t slice_ms; /* to sleep at a time at most: what a leap of the clock can cost */
+    accel__text *text; /* NULL: dropped */
     size_t text_limit;
     accel__process_result *result;
 } run;
@@ -147,15 +147,21 @@ static bool reap(run *now, int flags)
 static int sleep_limit_ms(const run *now)
 {
     const int interval = now->ending >= 0 ? -1 : ASK_INTERVAL_MS;
-    if (now->deadline_ns == UINT64_MAX)
+    if (now->left_ns == UINT64_MAX)
         return interval;
-    const uint64_t time = accel__clock_ns();
-    if (time >= now->deadline_ns)
-        return 0;
-    uint64_t left = (now->deadline_ns - time + 999999u) / 1000000u;
-    left = left < now->left_ms ? left : now->left_ms;
-    const int limit = left > 60000 ? 60000 : (int)left;
+    const uint64_t left = now->left_ns / 1000000u + (now->left_ns % 1000000u != 0);
+    const int limit = (int)(left < now->slice_ms ? left : now->slice_ms);
     return interval >= 0 && interval < limit ? interval : limit;
+}
+
+/* Takes from the time that is left what was slept since `before`: all of `limit_ms` where it was slept to its
+ * end, and never more, so that neither a clock that stands still nor one that leaps decides. */
+static void spend(run *now, uint64_t before, int limit_ms, bool to_the_end)
+{
+    const uint64_t most = (uint64_t)limit_ms * 1000000u;
+    const uint64_t elapsed = accel__clock_ns() - before;
+    const uint64_t spent = to_the_end || elapsed > most ? most : elapsed;
+    now->left_ns -= spent < now->left_ns ? spent : now->left_ns;
 }
 
 static void follow(run *now)
@@ -170,8 +176,10 @@ static void follow(run *now)
         }
         struct pollfd wanted[2] = {{.fd = now->output, .events = POLLIN},
                                    {.fd = now->ending, .events = POLLIN}};
-        if (poll(wanted, 2, limit) == 0 && now->deadline_ns != UINT64_MAX)
-            now->left_ms -= (uint64_t)limit;
+        const uint64_t before = accel__clock_ns();
+        const bool to_the_end = poll(wanted, 2, limit) == 0;
+        if (now->left_ns != UINT64_MAX)
+            spend(now, before, limit, to_the_end);
         drain(now);
     }
     drain(now);
@@ -184,12 +192,12 @@ bool accel__process_run(const char *path, char *const arguments[], const char *t
     static const accel__process_limits none = {0};
     limits = limits != NULL ? limits : &none;
     *out_result = (accel__process_result){0};
-    run now = {.text = out_text, .result = out_result, .output = -1, .deadline_ns = UINT64_MAX};
+    run now = {.text = out_text, .result = out_result, .output = -1, .left_ns = UINT64_MAX};
     if (out_text != NULL)
         now.text_limit = out_text->size + KEPT_SIZE;
     if (limits->timeout_ms != 0) {
-        now.left_ms = limits->timeout_ms;
-        now.deadline_ns = accel__clock_ns() + limits->timeout_ms * (uint64_t)1000000;
+        now.left_ns = limits->timeout_ms * (uint64_t)1000000;
+        now.slice_ms = limits->timeout_ms / SLICES + 1;
     }
     accel__text variable = {0};
     if (temporary != NULL)
