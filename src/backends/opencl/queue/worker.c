@@ -171,23 +171,33 @@ void accel__opencl_worker_after(const accel__opencl_api *api, cl_event event,
         post(job);
 }
 
+/* The next thread to wait for. False: there is none, and the stop is over. */
+static bool take_thread(unsigned ended, pthread_t *out_thread)
+{
+    accel__mutex_lock(&workers.mutex);
+    const bool is_left = ended < workers.thread_count;
+    if (is_left) {
+        *out_thread = workers.threads[ended];
+    } else {
+        workers.thread_count = 0;
+        workers.stopping = false;
+        if (workers.first != NULL) /* another thread's, which came when they had left */
+            start_locked();
+    }
+    accel__mutex_unlock(&workers.mutex);
+    return is_left;
+}
+
 void accel__opencl_worker_stop(void)
 {
+    pthread_t thread;
     accel__mutex_lock(&stop_mutex);
     accel__mutex_lock(&workers.mutex);
-    const unsigned count = workers.thread_count;
-    workers.stopping =
-        true; /* from here on no thread is started: those that there are stay known */
+    workers.stopping = true; /* jobs start no thread from here on */
     atomic_fetch_add(&workers.changed, 1);
     accel__mutex_unlock(&workers.mutex);
     accel__futex_wake_all(&workers.changed);
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(workers.threads[i], NULL);
-    accel__mutex_lock(&workers.mutex);
-    workers.thread_count = 0;
-    workers.stopping = false;
-    if (workers.first != NULL) /* another thread's, which came when they had left */
-        start_locked();
-    accel__mutex_unlock(&workers.mutex);
+    for (unsigned ended = 0; take_thread(ended, &thread); ended++)
+        pthread_join(thread, NULL);
     accel__mutex_unlock(&stop_mutex);
 }
