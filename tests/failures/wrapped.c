@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,23 +153,6 @@ GIVES(pthread_setaffinity_np, (pthread_t thread, size_t size, const cpu_set_t *s
 
 /* ---- processes ---- */
 
-GIVES(posix_spawn,
-      (pid_t * process, const char *path, const posix_spawn_file_actions_t *actions,
-       const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]),
-      (process, path, actions, attributes, arguments, environment), FAILURE_PROCESS, EAGAIN)
-GIVES(posix_spawn_file_actions_init, (posix_spawn_file_actions_t * actions), (actions),
-      FAILURE_PROCESS, ENOMEM)
-GIVES(posix_spawn_file_actions_addopen,
-      (posix_spawn_file_actions_t * actions, int descriptor, const char *path, int flags,
-       mode_t mode),
-      (actions, descriptor, path, flags, mode), FAILURE_PROCESS, ENOMEM)
-GIVES(posix_spawn_file_actions_adddup2,
-      (posix_spawn_file_actions_t * actions, int descriptor, int other),
-      (actions, descriptor, other), FAILURE_PROCESS, ENOMEM)
-GIVES(posix_spawn_file_actions_addclosefrom_np,
-      (posix_spawn_file_actions_t * actions, int descriptor), (actions, descriptor),
-      FAILURE_PROCESS, ENOMEM)
-GIVES(posix_spawnattr_init, (posix_spawnattr_t * attributes), (attributes), FAILURE_PROCESS, ENOMEM)
 FAILS(int, pipe2, (int descriptors[2], int flags), (descriptors, flags), FAILURE_PROCESS, EMFILE,
       -1)
 FAILS(int, dup2, (int descriptor, int other), (descriptor, other), FAILURE_PROCESS, EMFILE, -1)
