@@ -28,29 +28,6 @@ static void expect_nothing_left(void)
 
 /* ---- sizes ---- */
 
-static void test_classes(void **state)
-{
-    (void)state;
-    unsigned last_class = 0;
-    size_t last_rounded = 0;
-    for (size_t size = 1; size <= (size_t)1 << ACCEL__HOST_CLASS_MOST_LOG2; size += size / 61 + 1) {
-        const size_t rounded = accel__host_class_round(size);
-        const unsigned class_index = accel__host_class_of(rounded);
-        assert_true(rounded >= size && rounded % 512 == 0);
-        assert_true(rounded - size < 512 || (rounded - size) * 8 <= size);
-        assert_true(size <= MIB || rounded - size < 4 * KIB);
-        assert_int_equal(accel__host_class_round(rounded), rounded);
-        assert_true(class_index < ACCEL__HOST_CLASSES && class_index >= last_class);
-        if (rounded <= MIB && rounded != last_rounded)
-            assert_true(last_rounded == 0 || class_index > last_class);
-        assert_true(accel__host_class_most(rounded) - rounded <= rounded / 8);
-        assert_true(accel__host_class_of(accel__host_class_most(rounded)) <=
-                    class_index + ACCEL__HOST_CLASS_SPAN);
-        last_class = class_index;
-        last_rounded = rounded;
-    }
-}
-
 /* B60: the overhead of a large block is bounded, and each figure is of its own. */
 static void test_large_blocks_are_not_doubled(void **state)
 {
@@ -574,7 +551,6 @@ int main(void)
     device = pinned_begin();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_questions_before_the_first_use),
-        cmocka_unit_test(test_classes),
         cmocka_unit_test(test_large_blocks_are_not_doubled),
         cmocka_unit_test(test_too_much),
         cmocka_unit_test(test_reuse),
