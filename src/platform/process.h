@@ -17,7 +17,7 @@ typedef struct accel__process_result {
 
 /* What a run may take; 0: without limit. */
 typedef struct accel__process_limits {
-    uint32_t timeout_ms;
+    uint32_t timeout_ms; /* slept, not read off a clock, which may stand still or leap */
     /* Of data (RLIMIT_DATA) in each process of the run, from its first instruction on. */
     uint64_t memory_bytes;
 } accel__process_limits;
