@@ -32,7 +32,8 @@
  *            ACCEL_ERROR_FORKED; questions work, other backends work, releasing inherited objects is
  *            a quiet no-op. The cpu backend works in both: in the child inherited streams are empty,
  *            inherited memory is as it was at the fork, and an event that was pending at the fork
- *            reports ACCEL_ERROR_FORKED.
+ *            reports ACCEL_ERROR_FORKED. fork() itself waits, up to a second, for calls of the loader (a
+ *            kernel or a driver opened) that are under way in accel on other threads.
  * Threads    Devices and backends are values. Streams, events, modules, kernels, graphs, generators
  *            and pools are safe to use from any number of threads. Options and scopes belong to one
  *            thread. "Current" is per thread.

@@ -51,11 +51,12 @@ typedef struct accel_lazy_options {
 ACCEL_API accel_status accel_lazy_call(accel_backend backend, accel_deferred_call call, void *user,
                                        const accel_lazy_options *options);
 
-/* accel_shutdown (question): optional. Waits for all streams of all backends that have started, and
- * gives back what can be had again: threads, caches, freed memory. Objects stay valid; the next use
- * takes again what it needs. Exit without it is clean. Errors: IN_CALLBACK; CAPTURE (a capture that
- * forbids waits for whole devices on this thread: their backend goes on as it was), and the first failure that
- * sticks to a stream: the rest is shut down all the same. Any thread. In a forked child it leaves backends alone that did not survive. */
+/* accel_shutdown (question): optional. Waits for all streams of all backends that have started, and gives
+ * back what can be had again: threads, caches, freed memory. Objects stay valid; the next use takes again
+ * what it needs. Exit without it is clean. Errors: IN_CALLBACK; CAPTURE (a capture that forbids waits for
+ * whole devices on this thread: their backend goes on as it was), and the first failure that sticks to a
+ * stream: the rest is shut down all the same. Any thread. In a forked child it leaves backends alone that
+ * did not survive. */
 ACCEL_API accel_status accel_shutdown(void);
 
 ACCEL_END_DECLS
